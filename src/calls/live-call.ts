@@ -1,0 +1,138 @@
+import type { EndReason } from '../end-reason.ts';
+import type { CallEnd, CallRecords } from './call-records.ts';
+import type { WorkerPool } from './worker-pool.ts';
+import type { CallLogEntry, CallSummary, FromWorker, OpenCall } from './worker-protocol.ts';
+
+export interface LiveCallOptions {
+  callId: string;
+  records: CallRecords;
+  pool: WorkerPool;
+  log: { warn(detail: object, message: string): void };
+  /** Once: the media side is gone; end the signalling (BYE, refusal). */
+  onEnded: (reason: EndReason, detail: string | undefined) => void;
+}
+
+const RETRY_FIRST_MS = 100;
+const RETRY_MAX_MS = 5000;
+/** Writes that wait for the database; past this a call's log lines are dropped, its transcript and end never. */
+const MAX_PENDING_WRITES = 5000;
+
+/** The control side of one live call: what its worker reports is written down in order, and its end is written once. */
+export class LiveCall {
+  readonly callId: string;
+  readonly #options: LiveCallOptions;
+  readonly #opened = Promise.withResolvers<{ rtpPort?: number } | undefined>();
+  readonly #done = Promise.withResolvers<void>();
+  #writes: Promise<void> = Promise.resolve();
+  #pending = 0;
+  #answeredAt: Date | undefined;
+  #callerSpoke = false;
+  #ended = false;
+
+  constructor(options: LiveCallOptions) {
+    this.#options = options;
+    this.callId = options.callId;
+  }
+
+  /** Hands the call to a worker. Resolves once its leg is open and its opening rendered; undefined: it ended instead. */
+  open(call: OpenCall): Promise<{ rtpPort?: number } | undefined> {
+    const placed = this.#options.pool.open(call, (message) => this.#hear(message));
+    if (!placed) this.#end('internal_error', 'no media worker is running', { turns: [], interruptions: { byCaller: 0, falseAlarms: 0 } });
+    return this.#opened.promise;
+  }
+
+  /** The far end is connected. `tellWorker`: false where the worker already knows (a browser joined there). */
+  answered(tellWorker: boolean): void {
+    if (this.#answeredAt || this.#ended) return;
+    const at = new Date();
+    this.#answeredAt = at;
+    if (tellWorker) this.#options.pool.tell({ type: 'answered', callId: this.callId });
+    this.#write('answered', () => this.#options.records.answered(this.callId, at));
+  }
+
+  hangUp(reason: EndReason): void {
+    this.#options.pool.tell({ type: 'hangUp', callId: this.callId, reason });
+  }
+
+  log(entry: Omit<CallLogEntry, 'at'>): void {
+    const stamped = { at: Date.now(), ...entry };
+    if (this.#pending < MAX_PENDING_WRITES) this.#write('log', () => this.#options.records.log(this.callId, stamped));
+  }
+
+  /** Resolves once the call has ended and its record says so. */
+  get done(): Promise<void> {
+    return this.#done.promise;
+  }
+
+  #hear(message: Exclude<FromWorker, { type: 'ready' | 'pong' }>): void {
+    const { records } = this.#options;
+    switch (message.type) {
+      case 'opened':
+        this.#opened.resolve(message.rtpPort === undefined ? {} : { rtpPort: message.rtpPort });
+        break;
+      case 'joined': this.answered(false); break;
+      case 'transcript':
+        if (message.item.role === 'caller') this.#callerSpoke = true;
+        this.#write('transcript', () => records.transcript(this.callId, message.item));
+        break;
+      case 'log': {
+        const { at, ...entry } = message.entry;
+        if (this.#pending < MAX_PENDING_WRITES) this.#write('log', () => records.log(this.callId, { at, ...entry }));
+        break;
+      }
+      case 'ended': this.#end(message.reason, message.detail, message.summary); break;
+    }
+  }
+
+  #end(reason: EndReason, detail: string | undefined, summary: CallSummary): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#opened.resolve(undefined);
+    this.#options.onEnded(reason, detail);
+    const end: CallEnd = {
+      status: this.#status(reason),
+      endReason: reason,
+      ...(detail === undefined ? {} : { endDetail: detail }),
+      outcome: this.#outcome(),
+      endedAt: new Date(),
+      summary,
+    };
+    this.#write('end', () => this.#options.records.end(this.callId, end));
+    void this.#writes.then(() => this.#done.resolve());
+  }
+
+  #status(reason: EndReason): CallEnd['status'] {
+    if (this.#answeredAt) return 'completed';
+    return reason === 'caller_hangup' || reason === 'session_not_joined' || reason === 'api_hangup' ? 'canceled' : 'failed';
+  }
+
+  #outcome(): CallEnd['outcome'] {
+    if (!this.#answeredAt) return 'not_connected';
+    return this.#callerSpoke ? 'conversation' : 'no_conversation';
+  }
+
+  /** Appends a write; the ones before it finish first. A database that is away is waited for: nothing reported is lost. */
+  #write(what: string, write: () => Promise<void>): void {
+    this.#pending++;
+    this.#writes = this.#writes.then(() => this.#untilWritten(what, write)).finally(() => this.#pending--);
+  }
+
+  async #untilWritten(what: string, write: () => Promise<void>): Promise<void> {
+    for (let delayMs = RETRY_FIRST_MS; ; delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        this.#options.log.warn({ callId: this.callId, what, error: String(error) }, 'writing a call down failed; trying again');
+        if (isPermanent(error)) return;
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+      }
+    }
+  }
+}
+
+/** PostgreSQL's classes 22 (data) and 23 (integrity): the same write would fail for ever. */
+function isPermanent(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && /^2[23]/.test(code);
+}

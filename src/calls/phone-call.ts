@@ -1,0 +1,137 @@
+import { answerOffer, makeOffer, readAnswer, type AnswerMedia, type LocalMedia } from '../../sip/sdp/answer.ts';
+import type { DialogEnd, InboundInvite, InviteDialog } from '../../sip/user-agent.ts';
+import type { EndReason } from '../end-reason.ts';
+import type { CallControl } from './call-control.ts';
+import type { LiveCall } from './live-call.ts';
+import type { AcceptedCall } from './phone-gateway.ts';
+import type { WorkerPool } from './worker-pool.ts';
+import type { PhoneLegSpec } from './worker-protocol.ts';
+
+export interface PhoneCallOptions {
+  control: CallControl;
+  pool: WorkerPool;
+  /** Address that SDP names. */
+  mediaAddress: string;
+}
+
+/** Discard port (RFC 863): what a leg is pointed at until the peer has said where it listens. */
+const NO_PORT = 9;
+
+/** One inbound phone call: its dialog and its media leg, each ending the other, once. */
+export class PhoneCall {
+  readonly #invite: InboundInvite;
+  readonly #accepted: AcceptedCall;
+  readonly #options: PhoneCallOptions;
+  readonly #local: LocalMedia;
+  #live: LiveCall | undefined;
+  #dialog: InviteDialog | undefined;
+
+  constructor(invite: InboundInvite, accepted: AcceptedCall, codecs: ('PCMU' | 'PCMA')[], options: PhoneCallOptions) {
+    this.#invite = invite;
+    this.#accepted = accepted;
+    this.#options = options;
+    this.#local = { address: options.mediaAddress, port: NO_PORT, sessionId: String(Date.now()), version: 1, codecs };
+  }
+
+  /** Rings, opens the leg, answers. Resolves once answered or ended. */
+  async run(): Promise<void> {
+    this.#invite.ring();
+    const { callId, agent, recordingPath } = this.#accepted;
+    const leg = this.#firstLeg();
+    const { call, opened } = this.#options.control.open(
+      { type: 'open', callId, agent, leg, ...(recordingPath === undefined ? {} : { recordingPath }) },
+      (reason) => this.#onMediaEnded(reason),
+    );
+    this.#live = call;
+    const onCanceled = (): void => call.hangUp('caller_hangup');
+    this.#invite.signal.addEventListener('abort', onCanceled, { once: true });
+    if (this.#invite.signal.aborted) onCanceled();
+    const leg0 = await opened;
+    this.#invite.signal.removeEventListener('abort', onCanceled);
+    if (leg0?.rtpPort === undefined || this.#invite.signal.aborted) return;
+    this.#local.port = leg0.rtpPort;
+    this.#answer(call);
+  }
+
+  #firstLeg(): PhoneLegSpec {
+    const offer = this.#invite.offer;
+    if (offer !== undefined) {
+      const answer = answerOffer(offer, this.#local);
+      if (answer.ok) return legSpec(answer.media);
+    }
+    return {
+      kind: 'phone', codec: this.#local.codecs[0] ?? 'PCMU', payloadType: this.#local.codecs[0] === 'PCMA' ? 8 : 0, ptimeMs: 20,
+      remote: { address: this.#invite.source.address, port: NO_PORT }, sending: false,
+    };
+  }
+
+  #answer(call: LiveCall): void {
+    const sdp = this.#describe();
+    const dialog = this.#invite.accept(sdp);
+    this.#dialog = dialog;
+    dialog.onReinvite = (offer) => this.#onReinvite(offer);
+    dialog.signal.addEventListener('abort', () => call.hangUp(endReasonOf(dialog.signal.reason as DialogEnd)), { once: true });
+    dialog.acknowledged.then(
+      (answer) => {
+        if (answer !== undefined && this.#invite.offer === undefined) this.#onLateAnswer(answer);
+        call.answered(true);
+      },
+      () => {}, // no ACK: the dialog has ended by itself, and its signal says so
+    );
+  }
+
+  #describe(): string {
+    const offer = this.#invite.offer;
+    if (offer === undefined) return makeOffer(this.#local);
+    const answer = answerOffer(offer, this.#local);
+    return answer.ok ? answer.sdp : makeOffer(this.#local);
+  }
+
+  #onLateAnswer(sdp: string): void {
+    const answer = readAnswer(sdp, this.#local);
+    if (answer.ok) this.#tellMedia(legSpec(answer.media));
+    else this.#live?.log({ source: 'sip', event: 'late_answer_refused', detail: { reason: answer.reason } });
+    if (!answer.ok) this.#live?.hangUp('sip_error');
+  }
+
+  #onReinvite(offer: string | undefined): { status: 200; sdp: string } | { status: number } {
+    if (offer === undefined) return { status: 200, sdp: makeOffer(this.#local) };
+    this.#local.version++;
+    const answer = answerOffer(offer, this.#local);
+    this.#live?.log({ source: 'sip', event: 'reinvite', detail: answer.ok ? { direction: answer.media.direction, codec: answer.media.codec } : { refused: answer.reason } });
+    if (!answer.ok) return { status: answer.status };
+    this.#tellMedia(legSpec(answer.media));
+    return { status: 200, sdp: answer.sdp };
+  }
+
+  #tellMedia(leg: PhoneLegSpec): void {
+    this.#options.pool.tell({ type: 'media', callId: this.#accepted.callId, leg });
+  }
+
+  /** The worker says that the call is over: take leave of the peer in whatever way its state asks for. */
+  #onMediaEnded(reason: EndReason): void {
+    if (this.#dialog) void this.#dialog.bye();
+    else if (!this.#invite.signal.aborted) this.#invite.reject(reason === 'service_shutdown' ? 503 : 500);
+  }
+}
+
+function legSpec(media: AnswerMedia): PhoneLegSpec {
+  return {
+    kind: 'phone',
+    codec: media.codec,
+    payloadType: media.payloadType,
+    ...(media.telephoneEventPayloadType === undefined ? {} : { telephoneEventPayloadType: media.telephoneEventPayloadType }),
+    ptimeMs: media.ptimeMs,
+    remote: { address: media.remote.address, port: media.remote.port },
+    sending: media.direction === 'sendrecv' || media.direction === 'sendonly',
+  };
+}
+
+function endReasonOf(end: DialogEnd): EndReason {
+  switch (end.kind) {
+    case 'remote_bye': return 'caller_hangup';
+    case 'local_bye': return 'agent_hangup';
+    case 'no_ack':
+    case 'transport_failed': return 'sip_error';
+  }
+}

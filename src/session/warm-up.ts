@@ -1,0 +1,1 @@
+import { FRAME_SAMPLES, SAMPLE_RATE } from '../../media/audio-frame.ts';

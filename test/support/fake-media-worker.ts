@@ -1,0 +1,40 @@
+/** A media worker that speaks the protocol without media: `agent.systemPrompt` of a call says how it behaves. */
+import { parentPort } from 'node:worker_threads';
+import type { FromWorker, ToWorker } from '../../src/calls/worker-protocol.ts';
+
+if (!parentPort) throw new Error('runs as a thread');
+const control = parentPort;
+const post = (message: FromWorker): void => control.postMessage(message);
+const summary = { turns: [], interruptions: { byCaller: 0, falseAlarms: 0 } };
+const calls = new Map<string, string>();
+let silent = false;
+
+control.on('message', (message: ToWorker) => {
+  switch (message.type) {
+    case 'ping':
+      if (!silent) post({ type: 'pong', sequence: message.sequence, calls: calls.size });
+      break;
+    case 'open': {
+      const behaviour = message.agent.systemPrompt;
+      calls.set(message.callId, behaviour);
+      if (behaviour === 'crash') throw new Error('the worker breaks');
+      if (behaviour === 'hang') silent = true;
+      if (behaviour === 'fail') post({ type: 'ended', callId: message.callId, reason: 'internal_error', detail: 'no port', summary });
+      else post({ type: 'opened', callId: message.callId, rtpPort: 4000 });
+      break;
+    }
+    case 'answered':
+      post({ type: 'transcript', callId: message.callId, item: { position: 0, role: 'agent', text: 'Hello', startedMs: 0, endedMs: 400 } });
+      post({ type: 'transcript', callId: message.callId, item: { position: 1, role: 'caller', text: 'Hi', startedMs: 500, endedMs: 900 } });
+      break;
+    case 'hangUp':
+      if (calls.delete(message.callId)) post({ type: 'ended', callId: message.callId, reason: message.reason, summary });
+      break;
+    case 'media': break;
+    case 'close':
+      for (const callId of calls.keys()) post({ type: 'ended', callId, reason: 'service_shutdown', summary });
+      control.close();
+      break;
+  }
+});
+post({ type: 'ready', browserPort: 1234, priority: 'normal' });
