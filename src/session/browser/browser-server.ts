@@ -31,6 +31,10 @@ const PATH = '/v1/realtime';
 const SESSION_ID = /^[0-9a-f]{24}$/;
 /** Fragments of one message; sound and control fit in one, so this only bounds malice. */
 const MAX_FRAGMENTS = 64;
+/** A client that does not answer our Close frame is cut after so long. */
+const CLOSE_TIMEOUT_MS = 2000;
+/** Sockets of one worker, far above what its calls need. */
+const MAX_SOCKETS = 4096;
 
 /** A media worker's door for browsers: one HTTP server that only upgrades, for the sessions it was told to expect. */
 export class BrowserServer {
@@ -44,9 +48,11 @@ export class BrowserServer {
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAGMENTS,
+    closeTimeout: CLOSE_TIMEOUT_MS,
     clientTracking: false,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });
+  readonly #connections = new Set<Connection>();
   readonly #sessions = new Map<string, { leg: BrowserLeg; strangers: Set<Connection> }>();
 
   private constructor(options: BrowserServerOptions) {
@@ -54,6 +60,7 @@ export class BrowserServer {
     this.#limits = { ...CONNECTION_LIMITS, ...BROWSER_LEG_LIMITS, startWithinMs: 5000, strangersPerSession: 4, ...options.limits };
     this.#now = options.now ?? (() => performance.now());
     this.#http = createServer({ maxHeaderSize: 16 * 1024, headersTimeout: 5000, requestTimeout: 5000 });
+    this.#http.maxConnections = MAX_SOCKETS;
     this.#http.on('request', (_, response) => {
       response.writeHead(426, { Connection: 'close', Upgrade: 'websocket', 'Content-Type': 'text/plain' });
       response.end('This port speaks WebSocket only.\n');
@@ -92,10 +99,8 @@ export class BrowserServer {
   async close(): Promise<void> {
     const closed = once(this.#http, 'close');
     this.#http.close();
-    await Promise.all([...this.#sessions.values()].map(({ leg, strangers }) => {
-      for (const stranger of strangers) stranger.cut();
-      return leg.close();
-    }));
+    await Promise.all([...this.#sessions.values()].map(({ leg }) => leg.close()));
+    for (const connection of this.#connections) connection.cut();
     this.#http.closeAllConnections();
     await closed;
   }
@@ -112,6 +117,8 @@ export class BrowserServer {
     const credential = offeredCredential((request.headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim()));
     this.#upgrader.handleUpgrade(request, socket, head, (webSocket) => {
       const connection = new Connection(webSocket, { limits: this.#limits, now: this.#now });
+      this.#connections.add(connection);
+      void connection.gone.then(() => this.#connections.delete(connection));
       if (credential) this.#admit(session.leg, connection, credential);
       else this.#awaitStart(session, connection);
     });

@@ -1,0 +1,92 @@
+import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+export interface RelayTarget { host: string; port: number }
+
+export interface RelayLimits {
+  /** Sessions relayed at once. */
+  relays: number;
+  connectWithinMs: number;
+  /** Both ends silent for so long: cut. A worker pings its browsers every 20 s. */
+  idleMs: number;
+}
+
+export interface UpgradeRelay {
+  /** Cuts every relayed session and takes no more. */
+  close(): void;
+}
+
+const PATH = '/v1/realtime';
+const SESSION_ID = /^[0-9a-f]{24}$/;
+const LIMITS: RelayLimits = { relays: 1000, connectWithinMs: 5000, idleMs: 90_000 };
+
+/**
+ * Relays WebSocket upgrades for `/v1/realtime` that arrive at the public port to the worker that has the session, byte for
+ * byte: for installations behind a proxy that knows one port only. Other upgrades are refused with 404. The request, which
+ * may carry the session's secret, is replayed and never logged.
+ */
+export function relayUpgrades(server: Server, target: (sessionId: string) => RelayTarget | undefined, limits: RelayLimits = LIMITS): UpgradeRelay {
+  const browsers = new Set<Duplex>();
+
+  const onUpgrade = (request: IncomingMessage, browser: Duplex, head: Buffer): void => {
+    browser.on('error', () => browser.destroy());
+    const url = URL.parse(request.url ?? '', 'http://public');
+    const sessionId = url?.searchParams.get('session') ?? '';
+    const to = url?.pathname === PATH && SESSION_ID.test(sessionId) ? target(sessionId) : undefined;
+    if (!to) return refuse(browser, 404);
+    if (browsers.size >= limits.relays) return refuse(browser, 503);
+    browsers.add(browser);
+    browser.on('close', () => browsers.delete(browser));
+    join(browser, dial(to, browser, limits), Buffer.concat([requestHead(request), head]), limits);
+  };
+
+  server.on('upgrade', onUpgrade);
+  return {
+    close() {
+      server.off('upgrade', onUpgrade);
+      for (const browser of browsers) browser.destroy();
+    },
+  };
+}
+
+/** A socket to the worker; when it cannot be had, the browser is told 502. */
+function dial(to: RelayTarget, browser: Duplex, limits: RelayLimits): Socket {
+  const worker = connect({ host: to.host, port: to.port, noDelay: true });
+  let connected = false;
+  worker.setTimeout(limits.connectWithinMs, () => worker.destroy());
+  worker.on('connect', () => {
+    connected = true;
+    worker.setTimeout(limits.idleMs);
+  });
+  worker.on('error', () => worker.destroy());
+  worker.on('close', () => {
+    if (connected) browser.destroy();
+    else refuse(browser, 502);
+  });
+  return worker;
+}
+
+/** Both ways with the slower end's pace; what ends on one side ends on the other. */
+function join(browser: Duplex, worker: Socket, first: Buffer, limits: RelayLimits): void {
+  const socket = browser as Socket;
+  socket.setTimeout(limits.idleMs, () => socket.destroy());
+  socket.setNoDelay(true);
+  browser.on('close', () => worker.destroy());
+  worker.on('connect', () => {
+    worker.write(first);
+    worker.pipe(browser);
+    browser.pipe(worker);
+  });
+}
+
+/** The request as it came: names, values and order untouched (node has refused line breaks in them). */
+function requestHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = [`${method} ${url} HTTP/${httpVersion}`];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+function refuse(socket: Duplex, status: number): void {
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}
