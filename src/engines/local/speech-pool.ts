@@ -1,0 +1,158 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Attach, FromThread, ThreadOptions, ThreadRole, ToThread } from './threads/thread-messages.ts';
+
+/** A thread that fell over sooner than this after its start waits before it is started again. */
+const SETTLED_MS = 10_000;
+const MAX_RESTART_WAIT_MS = 30_000;
+/** A thread that does not leave by itself in this time is left behind: ending it by force would abort the process. */
+const CLOSE_TIMEOUT_MS = 5000;
+
+export type PoolLog = (level: 'info' | 'warn' | 'error', event: string, detail: Record<string, unknown>) => void;
+
+/** Ports for one media worker, one per thread: pass them in its workerData and transfer list. */
+export interface SpeechPorts { vad: MessagePort; stt: MessagePort[]; tts: MessagePort[] }
+
+/** One model thread and its successors: restarted when it falls over, its lines attached to the new one. */
+class ModelThread {
+  readonly name: string;
+  readonly #role: ThreadRole;
+  readonly #log: PoolLog;
+  readonly #lines = new Set<MessagePort>();
+  #worker: Worker | undefined;
+  #closing = false;
+  #failures = 0;
+  #restart: NodeJS.Timeout | undefined;
+
+  constructor(role: ThreadRole, index: number, log: PoolLog) {
+    this.#role = role;
+    this.name = `${role}-${index}`;
+    this.#log = log;
+  }
+
+  /** Resolves once the model is loaded and warm; rejects with what its start threw. */
+  start(): Promise<void> {
+    const workerData: ThreadOptions = { role: this.#role };
+    const worker = new Worker(new URL('./threads/model-thread.ts', import.meta.url), { workerData, name: this.name });
+    const startedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      let failure: Error | undefined;
+      worker.on('message', (message: FromThread) => {
+        this.#log('info', 'model_thread_ready', { thread: this.name, loadMs: message.loadMs });
+        this.#worker = worker;
+        for (const line of this.#lines) this.#attach(line, worker);
+        resolve();
+      });
+      worker.on('error', (error) => {
+        failure = error instanceof Error ? error : new Error(String(error));
+      });
+      worker.on('exit', (code) => {
+        const wasUp = this.#worker === worker;
+        if (wasUp) this.#worker = undefined;
+        const error = failure ?? new Error(`model thread ${this.name} left with code ${code}`);
+        reject(error);
+        if (wasUp && !this.#closing) this.#recover(error, performance.now() - startedAt);
+      });
+    });
+  }
+
+  /** A new line into this thread; the returned end goes to a media worker. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#lines.add(port1);
+    port1.on('close', () => this.#lines.delete(port1));
+    port1.unref();
+    if (this.#worker) this.#attach(port1, this.#worker);
+    return port2;
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#restart);
+    const worker = this.#worker;
+    if (worker) {
+      const left = new Promise<boolean>((resolve) => {
+        const timer = setTimeout(() => resolve(false), CLOSE_TIMEOUT_MS);
+        worker.once('exit', () => {
+          clearTimeout(timer);
+          resolve(true);
+        });
+      });
+      worker.postMessage({ type: 'close' } satisfies ToThread);
+      if (!(await left)) {
+        this.#log('error', 'model_thread_stuck', { thread: this.name });
+        worker.unref();
+      }
+    }
+    for (const line of this.#lines) line.close();
+  }
+
+  #attach(line: MessagePort, worker: Worker): void {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ type: 'connect', port: port1 } satisfies ToThread, [port1]);
+    line.postMessage({ type: 'attach', port: port2 } satisfies Attach, [port2]);
+  }
+
+  #recover(error: Error, livedMs: number): void {
+    this.#failures = livedMs > SETTLED_MS ? 0 : this.#failures + 1;
+    const waitMs = this.#failures <= 1 ? 0 : Math.min(MAX_RESTART_WAIT_MS, 500 * 2 ** this.#failures);
+    this.#log('error', 'model_thread_died', { thread: this.name, error: error.message, restartInMs: waitMs });
+    this.#restart = setTimeout(() => {
+      const startedAt = performance.now();
+      this.start().then(
+        () => this.#closing && void this.close(),
+        (cause: unknown) => {
+          if (!this.#closing) this.#recover(cause instanceof Error ? cause : new Error(String(cause)), performance.now() - startedAt);
+        },
+      );
+    }, waitMs);
+  }
+}
+
+/** The threads that hold the embedded models: speech to text, text to speech, voice activity. Owned by the main process. */
+export class SpeechPool {
+  readonly #vad: ModelThread;
+  readonly #stt: ModelThread[];
+  readonly #tts: ModelThread[];
+
+  private constructor(vad: ModelThread, stt: ModelThread[], tts: ModelThread[]) {
+    this.#vad = vad;
+    this.#stt = stt;
+    this.#tts = tts;
+  }
+
+  /**
+   * Starts all threads at once and resolves when every model is loaded and warm. On two cores: `sttThreads` 2,
+   * `ttsThreads` 1. Throws what the first failing thread threw (a missing package is named).
+   */
+  static async start(options: { sttThreads: number; ttsThreads: number; log?: PoolLog }): Promise<SpeechPool> {
+    const log = options.log ?? ((): void => {});
+    const several = (role: ThreadRole, count: number): ModelThread[] =>
+      Array.from({ length: Math.max(1, count) }, (_, index) => new ModelThread(role, index, log));
+    const pool = new SpeechPool(new ModelThread('vad', 0, log), several('stt', options.sttThreads), several('tts', options.ttsThreads));
+    const starts = await Promise.allSettled(pool.#threads().map((thread) => thread.start()));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (failed) {
+      await pool.close();
+      throw failed.reason;
+    }
+    return pool;
+  }
+
+  /** Fresh ports for one media worker. They stay good when a thread is restarted; closing them forgets the worker. */
+  connect(): SpeechPorts {
+    return {
+      vad: this.#vad.connect(),
+      stt: this.#stt.map((thread) => thread.connect()),
+      tts: this.#tts.map((thread) => thread.connect()),
+    };
+  }
+
+  /** Lets every thread finish what runs, drops what waits; resolves when all are gone. Requests under way fail as `closed`. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads().map((thread) => thread.close()));
+  }
+
+  #threads(): ModelThread[] {
+    return [this.#vad, ...this.#stt, ...this.#tts];
+  }
+}
