@@ -23,6 +23,7 @@ const SLOT_BYTES = 960;
 const MAX_DROPOUT = 3000;
 /** Packets this far behind are late; farther ones belong to a restarted stream. */
 const MAX_MISORDER = 100;
+const SEEN = 128;
 /** Consecutive late packets after which the stream is taken to have restarted: without this it would stay deaf. */
 const LATE_RESYNC = 5;
 /** How far the listener may run ahead of wall time before a quiet frame, and any frame, is dropped. */
@@ -57,8 +58,9 @@ export class JitterBuffer {
   readonly #sequences = new Int32Array(SLOTS).fill(-1);
   readonly #lengths = new Int32Array(SLOTS);
   readonly #timestamps = new Float64Array(SLOTS);
-  /** The last sequence numbers received, to tell duplicates from late packets. */
-  readonly #seen = new Int32Array(128).fill(-1);
+  /** Sequence numbers and timestamps received last, to tell duplicates from late packets and restarts. */
+  readonly #seen = new Int32Array(SEEN).fill(-1);
+  readonly #seenTimestamps = new Float64Array(SEEN);
   #waiting = 0;
   #ssrc = -1;
   #next = 0;
@@ -111,9 +113,10 @@ export class JitterBuffer {
       this.#dropped++;
       return;
     }
-    if (!this.#place(packet)) return;
+    if (!this.#place(packet, sound, nowMs)) return;
     const slot = packet.sequence % SLOTS;
-    this.#seen[packet.sequence & 127] = packet.sequence;
+    this.#seen[packet.sequence % SEEN] = packet.sequence;
+    this.#seenTimestamps[packet.sequence % SEEN] = packet.timestamp;
     this.#sequences[slot] = packet.sequence;
     this.#lengths[slot] = length;
     this.#timestamps[slot] = packet.timestamp;
@@ -166,7 +169,7 @@ export class JitterBuffer {
   }
 
   /** Finds a packet's place. False: it is a duplicate, late, or the first of a stream that has yet to prove itself. */
-  #place(packet: RtpPacket): boolean {
+  #place(packet: RtpPacket, sound: boolean, nowMs: number): boolean {
     if (packet.ssrc !== this.#ssrc) {
       if (this.#ssrc !== -1 && !this.#provesItself(packet)) return false;
       this.#resync(packet);
@@ -178,11 +181,16 @@ export class JitterBuffer {
       this.#resync(packet);
       return true;
     }
-    if (this.#seen[packet.sequence & 127] === packet.sequence) {
+    const memory = packet.sequence % SEEN;
+    if (this.#seen[memory] === packet.sequence && this.#seenTimestamps[memory] === packet.timestamp) {
       this.#duplicates++;
       return false;
     }
-    if (distance < 0) return this.#isRestart(packet);
+    if (distance < 0) {
+      // What comes late teaches the wait as much as what comes in time.
+      if (sound) this.#jitter.arrival(packet.timestamp / UNITS_PER_MS, nowMs);
+      return this.#isRestart(packet);
+    }
     if (distance >= SLOTS) this.#restartAt(packet.sequence);
     return true;
   }
