@@ -1,0 +1,95 @@
+/** The dialogs of this user agent, found by Call-ID and both tags. */
+import type { SipClock } from '../clock.ts';
+import type { SipRequest } from '../message/message.ts';
+import type { ServerTransaction } from '../transaction/server-transaction.ts';
+import { TIMEOUT_MS, TimerSet } from '../transaction/timers.ts';
+import type { Dialog } from './dialog.ts';
+
+/** What stands behind a dialog: first the INVITE, then the session. */
+export interface DialogUser {
+  /** A request inside the dialog, neither ACK nor CANCEL. */
+  receive(transaction: ServerTransaction): void;
+  ack(request: SipRequest): void;
+  /** The user agent goes away. */
+  close(): void;
+}
+
+interface Entry {
+  readonly callId: string;
+  /** Undefined once the dialog is over: kept so that repeated requests are still known as its own. */
+  user: DialogUser | undefined;
+}
+
+export type Found = { readonly kind: 'live'; readonly user: DialogUser } | { readonly kind: 'ended' } | { readonly kind: 'unknown' };
+
+export class DialogTable {
+  readonly #entries = new Map<string, Entry>();
+  readonly #callIds = new Map<string, number>();
+  readonly #timers: TimerSet;
+  #live = 0;
+
+  constructor(clock: SipClock) {
+    this.#timers = new TimerSet(clock);
+  }
+
+  /** Dialogs that have not ended. */
+  get live(): number {
+    return this.#live;
+  }
+
+  /** True while any dialog, live or just ended, has this Call-ID. */
+  knowsCallId(callId: string): boolean {
+    return this.#callIds.has(callId);
+  }
+
+  /** True while there is anything a stranger's packet could belong to. */
+  get empty(): boolean {
+    return this.#entries.size === 0;
+  }
+
+  find(request: SipRequest): Found {
+    const entry = this.#entries.get(key(request.callId, request.to.tag ?? '', request.from.tag ?? ''));
+    if (entry === undefined) return { kind: 'unknown' };
+    return entry.user === undefined ? { kind: 'ended' } : { kind: 'live', user: entry.user };
+  }
+
+  /** Adds a dialog, or hands it to its next user. */
+  set(dialog: Dialog, user: DialogUser): void {
+    const id = key(dialog.callId, dialog.localTag, dialog.remoteTag);
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      known.user = user;
+      return;
+    }
+    this.#entries.set(id, { callId: dialog.callId, user });
+    this.#callIds.set(dialog.callId, (this.#callIds.get(dialog.callId) ?? 0) + 1);
+    this.#live++;
+  }
+
+  /** Ends a dialog: its packets stay known for as long as they may be repeated. */
+  end(dialog: Dialog): void {
+    const id = key(dialog.callId, dialog.localTag, dialog.remoteTag);
+    const entry = this.#entries.get(id);
+    if (entry?.user === undefined) return;
+    entry.user = undefined;
+    this.#live--;
+    this.#timers.set(id, TIMEOUT_MS, () => {
+      this.#entries.delete(id);
+      const left = (this.#callIds.get(dialog.callId) ?? 1) - 1;
+      if (left === 0) this.#callIds.delete(dialog.callId);
+      else this.#callIds.set(dialog.callId, left);
+    });
+  }
+
+  close(): void {
+    for (const entry of [...this.#entries.values()]) entry.user?.close();
+    this.#timers.clearAll();
+    this.#entries.clear();
+    this.#callIds.clear();
+    this.#live = 0;
+  }
+}
+
+function key(callId: string, localTag: string, remoteTag: string): string {
+  return `${callId} ${localTag} ${remoteTag}`;
+}
