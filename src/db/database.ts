@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+export interface DatabaseOptions {
+  /** Where: a URL, or the socket directory of the embedded server and a database on it. */
+  connection: { url: string } | { socketDir: string; database?: string };
+  log: { warn(detail: object, message: string): void };
+  /** Connections at once. */
+  maxConnections?: number;
+  /** How long a database that is away is waited for before a statement fails, ms. */
+  retryForMs?: number;
+}
+
+/** Values a statement may carry. Objects go as JSON text made by the caller. */
+export type Value = string | number | boolean | Date | Buffer | null | readonly string[];
+
+export interface Queryable {
+  /** Runs one statement and returns its rows, named as the statement names them. */
+  query<Row extends object>(text: string, values?: readonly Value[]): Promise<Row[]>;
+}
+
+export interface Transaction extends Queryable {
+  /** Runs once the transaction has been committed, in the order given; never when it is not. */
+  afterCommit(effect: () => void): void;
+}
+
+/** The one store. Reads, and whatever PostgreSQL is known not to have done, are tried again while it is away. */
+export interface Database extends Queryable {
+  /** All or nothing. `work` may run more than once, so it must do nothing but statements and `afterCommit`. */
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_RETRY_MS = 2000;
+const RETRY_FIRST_MS = 20;
+const RETRY_MAX_MS = 250;
+const MAX_CONNECTIONS = 20;
+const STATEMENT_TIMEOUT_MS = 15_000;
+
+/** Opens a pool. Does not connect yet: the first statement does. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { connection } = options;
+  const pool = new pg.Pool({
+    ...('url' in connection ? { connectionString: connection.url } : { host: connection.socketDir, user: 'postgres', database: connection.database ?? 'postgres' }),
+    max: options.maxConnections ?? MAX_CONNECTIONS,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: 'wirevoice',
+    types: { getTypeParser: parserFor },
+  });
+  pool.on('error', (error) => options.log.warn({ error: error.message }, 'an idle database connection was lost'));
+  const retryForMs = options.retryForMs ?? DEFAULT_RETRY_MS;
+  return {
+    query: (text, values = []) => untilAnswered(retryForMs, (attempt) => attempt.mayRepeat(isReading(text)), () => onConnection(pool, (client) => run(client, text, values))),
+    transaction: (work) => untilAnswered(retryForMs, (attempt) => attempt.mayRepeat(!(attempt.error instanceof CommitLost)), () => onConnection(pool, (client) => inTransaction(client, work))),
+    close: () => pool.end(),
+  };
+}
+
+/** Whether the database is away, so that the same request may succeed in a moment. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof CommitLost) return true;
+  const code = codeOf(error);
+  if (/^(57P0[123]|08...|53300|ECONN\w+|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true;
+  return code === '' && error instanceof Error && /connection terminated|timeout exceeded when trying to connect|not queryable/i.test(error.message);
+}
+
+/** Whether `error` says that a row breaks the unique index `index`. */
+export function isDuplicate(error: unknown, index: string): boolean {
+  return codeOf(error) === '23505' && (error as { constraint?: string }).constraint === index;
+}
+
+/** The connection was lost at COMMIT: nobody knows whether it happened, so it is not done again. */
+class CommitLost extends Error {
+  override readonly name = 'CommitLost';
+}
+
+/** PostgreSQL said itself that it ended the connection: what ran on it was rolled back. */
+const ROLLED_BACK = /^(57P0[123]|40001|40P01)$/;
+/** No connection came about: nothing was sent. */
+const NEVER_SENT = /^(ECONNREFUSED|ENOENT|53300|57P03|08001|08004)$/;
+
+class Attempt {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    this.error = error;
+  }
+
+  mayRepeat(harmless: boolean): boolean {
+    const code = codeOf(this.error);
+    if (ROLLED_BACK.test(code) || NEVER_SENT.test(code)) return !(this.error instanceof CommitLost);
+    return harmless && isUnavailable(this.error);
+  }
+}
+
+async function untilAnswered<Result>(forMs: number, mayRepeat: (attempt: Attempt) => boolean, work: () => Promise<Result>): Promise<Result> {
+  const deadline = Date.now() + forMs;
+  for (let delayMs = RETRY_FIRST_MS; ; delayMs = Math.min(delayMs * 2, RETRY_MAX_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (Date.now() + delayMs > deadline || !mayRepeat(new Attempt(error))) throw error;
+      await sleep(delayMs);
+    }
+  }
+}
+
+async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error): void => { broken = error; };
+  client.on('error', onError);
+  try {
+    return await work(client);
+  } catch (error) {
+    if (isUnavailable(error)) broken = error as Error;
+    throw error;
+  } finally {
+    client.off('error', onError);
+    client.release(broken);
+  }
+}
+
+async function run<Row extends object>(client: pg.PoolClient, text: string, values: readonly Value[]): Promise<Row[]> {
+  const { rows } = await client.query<Row>(text, [...values]);
+  return rows;
+}
+
+async function inTransaction<Result>(client: pg.PoolClient, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+  const effects: (() => void)[] = [];
+  await client.query('BEGIN');
+  let result: Result;
+  try {
+    result = await work({ query: (text, values = []) => run(client, text, values), afterCommit: (effect) => effects.push(effect) });
+  } catch (error) {
+    if (!isUnavailable(error)) await client.query('ROLLBACK');
+    throw error;
+  }
+  try {
+    await client.query('COMMIT');
+  } catch (error) {
+    throw isUnavailable(error) ? new CommitLost('The connection to the database was lost at COMMIT.', { cause: error }) : error;
+  }
+  for (const effect of effects) effect();
+  return result;
+}
+
+function isReading(text: string): boolean {
+  return /^\s*SELECT\b/i.test(text) && !/\bFOR\s+UPDATE\b/i.test(text);
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === 'string' ? code : '';
+}
+
+const INT8 = 20;
+/** bigint as a number, refused where a number cannot hold it; everything else as `pg` does (timestamptz: Date). */
+const parserFor: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') => {
+  if (oid !== INT8) return pg.types.getTypeParser(oid, format as 'text') as never;
+  return ((text: string) => {
+    const number = Number(text);
+    if (!Number.isSafeInteger(number)) throw new RangeError(`The database holds ${text}, more than a number can.`);
+    return number;
+  }) as never;
+};
