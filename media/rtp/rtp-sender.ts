@@ -7,7 +7,7 @@ import { RTP_HEADER_BYTES, writeRtpHeader, type RtpHeader } from './packet.ts';
 const UNITS_PER_MS = 8;
 const FRAME_MS = 20;
 const FRAME_UNITS = FRAME_MS * UNITS_PER_MS;
-/** Packets in flight to the kernel at most: a buffer is written again only after this many others. */
+/** A full socket keeps a packet's buffer for a moment: it is written again only after this many others. */
 const BUFFERS = 8;
 /** A break in writing this long is a pause: timestamps follow wall time and the next packet is marked. */
 const PAUSE_MS = 300;

@@ -97,7 +97,13 @@ export class RtpSession {
   /** Binds a port pair and starts to listen. Throws when no port is free, or RangeError/TypeError for media that cannot be. */
   static async open(options: RtpSessionOptions): Promise<RtpSession> {
     const remote = canonical(options.remote);
-    return new RtpSession(options, remote, await options.ports.bind(options.host));
+    const pair = await options.ports.bind(options.host);
+    try {
+      return new RtpSession(options, remote, pair);
+    } catch (error) {
+      await pair.release();
+      throw error;
+    }
   }
 
   private constructor(options: RtpSessionOptions, remote: RtpAddress, pair: PortPair) {
@@ -282,7 +288,8 @@ export class RtpSession {
       return;
     }
     const { address, port } = this.#lock.target;
-    this.#pair.rtp.send(packet, port, address, ignore);
+    // An unconnected send looks the address up first, by when the sender may be writing into the packet again.
+    this.#pair.rtp.send(packet.slice(), port, address, ignore);
   }
 
   #report(nowMs: number): void {
