@@ -1,0 +1,35 @@
+import type { Exchange } from './rtp-exchange.ts';
+
+/** What a benchmark says to its RTP generator, and back. One request at a time; each is answered by the reply named beside it. */
+export type ToLoad =
+  /** Bind this many further callers. -> `ports` */
+  | { type: 'open'; callers: number }
+  /** From the next 20 ms on, these callers send to these loopback ports. -> `sending` */
+  | { type: 'send'; to: { caller: number; port: number }[] }
+  /** Log what all callers receive for so long. -> `arrivals` */
+  | { type: 'measure'; seconds: number }
+  /** These callers hold a conversation of so many turns each, at most so long. -> `exchanges` */
+  | { type: 'converse'; callers: number[]; turns: number; withinSeconds: number };
+
+export interface Arrivals {
+  type: 'arrivals';
+  /** Callers that received anything. */
+  callers: number;
+  received: number;
+  sent: number;
+  lost: number;
+  late: number;
+  duplicated: number;
+  /** Every packet's arrival against its caller's own 20 ms grid, ms. */
+  deviationsMs: Float64Array;
+  /** How late the generator itself sent, ms. */
+  sendLatenessMs: Float64Array;
+}
+
+export type FromLoad =
+  | { type: 'ready' }
+  | { type: 'ports'; ports: number[] }
+  | { type: 'sending' }
+  | Arrivals
+  | { type: 'exchanges'; exchanges: { caller: number; exchange: Exchange }[] }
+  | { type: 'failed'; message: string };
