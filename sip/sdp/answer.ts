@@ -17,7 +17,7 @@ export interface LocalMedia {
   readonly codecs: readonly Codec[];
 }
 
-export interface NegotiatedMedia {
+export interface AnswerMedia {
   readonly codec: Codec;
   readonly payloadType: number;
   /** What telephone events come in with; absent: the peer has none. */
@@ -30,8 +30,8 @@ export interface NegotiatedMedia {
 }
 
 export type SdpRefusal = { readonly ok: false; readonly status: 488; readonly reason: string };
-export type SdpAnswer = { readonly ok: true; readonly sdp: string; readonly media: NegotiatedMedia } | SdpRefusal;
-export type SdpReading = { readonly ok: true; readonly media: NegotiatedMedia } | SdpRefusal;
+export type SdpAnswer = { readonly ok: true; readonly sdp: string; readonly media: AnswerMedia } | SdpRefusal;
+export type SdpReading = { readonly ok: true; readonly media: AnswerMedia } | SdpRefusal;
 
 const REVERSED: Record<Direction, Direction> = { sendrecv: 'sendrecv', sendonly: 'recvonly', recvonly: 'sendonly', inactive: 'inactive' };
 const STATIC_TYPES: Record<Codec, number> = { PCMU: 0, PCMA: 8 };
@@ -107,7 +107,7 @@ export function readAnswer(answer: string, local: LocalMedia): SdpReading {
 }
 
 /** What a media section and we have in common, or why there is nothing. */
-function negotiate(section: MediaSection, local: LocalMedia): NegotiatedMedia | string {
+function negotiate(section: MediaSection, local: LocalMedia): AnswerMedia | string {
   const problem = unusable(section, local);
   if (problem !== undefined) return problem;
   const payload = section.payloads.find((candidate) => speech(candidate) && local.codecs.includes(candidate.encoding as Codec));
@@ -152,7 +152,7 @@ function ourDirection(theirs: Direction, address: string): Direction {
   return ours === 'sendrecv' || ours === 'recvonly' ? 'recvonly' : 'inactive';
 }
 
-function acceptedLine(media: NegotiatedMedia, protocol: string, port: number): SdpMedia {
+function acceptedLine(media: AnswerMedia, protocol: string, port: number): SdpMedia {
   const events = media.telephoneEventPayloadType;
   return {
     type: 'audio',

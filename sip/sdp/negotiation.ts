@@ -1,12 +1,12 @@
 /** The offers and answers of one dialog: counts the version of our side (RFC 3264 section 8). */
-import { answerOffer, makeOffer, readAnswer, type LocalMedia, type NegotiatedMedia, type SdpAnswer, type SdpReading } from './answer.ts';
+import { answerOffer, makeOffer, readAnswer, type LocalMedia, type AnswerMedia, type SdpAnswer, type SdpReading } from './answer.ts';
 
 export class SdpNegotiation {
   readonly #local: Omit<LocalMedia, 'version'>;
   #version: number;
   /** Our last description that was sent. */
   #sent: string | undefined;
-  #media: NegotiatedMedia | undefined;
+  #media: AnswerMedia | undefined;
 
   constructor(local: Omit<LocalMedia, 'version'>, firstVersion = 1) {
     this.#local = local;
@@ -14,7 +14,7 @@ export class SdpNegotiation {
   }
 
   /** What holds now; undefined before the first answer. */
-  get media(): NegotiatedMedia | undefined {
+  get media(): AnswerMedia | undefined {
     return this.#media;
   }
 
