@@ -19,6 +19,8 @@ export interface UpgradeRelay {
 
 const PATH = '/v1/realtime';
 const SESSION_ID = /^[0-9a-f]{24}$/;
+/** The last bytes of a session have so long to reach the end that is left. */
+const FINISH_MS = 2000;
 const LIMITS: RelayLimits = { relays: 1000, connectWithinMs: 5000, idleMs: 90_000 };
 
 /**
@@ -61,7 +63,7 @@ function dial(to: RelayTarget, browser: Duplex, limits: RelayLimits): Socket {
   });
   worker.on('error', () => worker.destroy());
   worker.on('close', () => {
-    if (connected) browser.destroy();
+    if (connected) finish(browser as Socket);
     else refuse(browser, 502);
   });
   return worker;
@@ -72,12 +74,18 @@ function join(browser: Duplex, worker: Socket, first: Buffer, limits: RelayLimit
   const socket = browser as Socket;
   socket.setTimeout(limits.idleMs, () => socket.destroy());
   socket.setNoDelay(true);
-  browser.on('close', () => worker.destroy());
+  browser.on('close', () => finish(worker));
   worker.on('connect', () => {
     worker.write(first);
     worker.pipe(browser);
     browser.pipe(worker);
   });
+}
+
+/** Lets what was relayed reach its end, then closes; an end that does not take it is cut. */
+function finish(socket: Socket): void {
+  socket.setTimeout(FINISH_MS, () => socket.destroy());
+  socket.end();
 }
 
 /** The request as it came: names, values and order untouched (node has refused line breaks in them). */

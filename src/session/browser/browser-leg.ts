@@ -24,11 +24,9 @@ export interface BrowserLegEvents {
 export interface BrowserLegLimits {
   /** A broken socket may come back for so long. */
   resumeWithinMs: number;
-  /** After our Close frame the client has so long to answer before the socket is cut. */
-  closeWithinMs: number;
 }
 
-export const BROWSER_LEG_LIMITS: BrowserLegLimits = { resumeWithinMs: 15_000, closeWithinMs: 2000 };
+export const BROWSER_LEG_LIMITS: BrowserLegLimits = { resumeWithinMs: 15_000 };
 
 /** Sound that may wait for a client that reads slowly. */
 const MAX_SENT_AHEAD_MS = 2000;
@@ -141,14 +139,10 @@ export class BrowserLeg implements CallLeg {
   /** A browser's presence is watched by its socket's pulse and the leg's own timers. */
   checkPresence(): void {}
 
-  /** Resolves once the socket is gone; a client that does not answer our Close frame is cut. */
+  /** Resolves once the socket is gone; a client that does not answer our Close frame has been cut then. */
   async close(): Promise<void> {
     if (!this.signal.aborted) this.hangUp('service_shutdown');
-    const connection = this.#presence.kind === 'ended' ? this.#presence.connection : undefined;
-    if (!connection) return;
-    const cut = setTimeout(() => connection.cut(), this.#options.limits.closeWithinMs);
-    await connection.gone;
-    clearTimeout(cut);
+    if (this.#presence.kind === 'ended') await this.#presence.connection?.gone;
   }
 
   figures(): BrowserLegFigures {

@@ -31,8 +31,6 @@ const PATH = '/v1/realtime';
 const SESSION_ID = /^[0-9a-f]{24}$/;
 /** Fragments of one message; sound and control fit in one, so this only bounds malice. */
 const MAX_FRAGMENTS = 64;
-/** A client that does not answer our Close frame is cut after so long. */
-const CLOSE_TIMEOUT_MS = 2000;
 /** Sockets of one worker, far above what its calls need. */
 const MAX_SOCKETS = 4096;
 
@@ -48,7 +46,6 @@ export class BrowserServer {
     perMessageDeflate: false,
     maxPayload: MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAGMENTS,
-    closeTimeout: CLOSE_TIMEOUT_MS,
     clientTracking: false,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });

@@ -13,9 +13,18 @@ export interface ConnectionLimits {
   pingEveryMs: number;
   /** So long a client that does not read may stay so. */
   stuckAfterMs: number;
+  /** After our Close frame the client has so long to answer before the socket is cut. */
+  closeWithinMs: number;
 }
 
-export const CONNECTION_LIMITS: ConnectionLimits = { controlPerSecond: 100, audioPerSecond: 150, audioBurst: 600, pingEveryMs: 20_000, stuckAfterMs: 10_000 };
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  controlPerSecond: 100,
+  audioPerSecond: 150,
+  audioBurst: 600,
+  pingEveryMs: 20_000,
+  stuckAfterMs: 10_000,
+  closeWithinMs: 2000,
+};
 
 /** Text waiting for a client that does not read; beyond it the socket is cut. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
@@ -51,6 +60,7 @@ export class Connection {
   readonly #pulse: NodeJS.Timeout;
   #events: ConnectionEvents | undefined;
   #departure: Departure | undefined;
+  #closing: NodeJS.Timeout | undefined;
   #alive = true;
   #crowdedSince: number | undefined;
   /** Resolves once the socket is closed. */
@@ -67,7 +77,7 @@ export class Connection {
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
     socket.on('ping', () => this.#allow(this.#control));
     socket.on('pong', () => (this.#alive = true));
-    socket.on('error', () => (this.#departure ??= 'refused'));
+    socket.on('error', () => this.#part('refused'));
     this.gone = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
         this.#onClose(code, reason.toString());
@@ -106,13 +116,13 @@ export class Connection {
 
   /** Closes for what the client did: `onGone` will say `refused`. */
   refuse(code: number, reason: string): void {
-    this.#departure ??= 'refused';
+    this.#part('refused');
     this.#socket.close(code, reason);
   }
 
   /** Closes in peace. */
   close(code: number, reason: string): void {
-    this.#departure ??= 'left';
+    this.#part('left');
     this.#socket.close(code, reason);
   }
 
@@ -120,6 +130,11 @@ export class Connection {
   cut(): void {
     this.#departure ??= 'lost';
     this.#socket.terminate();
+  }
+
+  #part(departure: Departure): void {
+    this.#departure ??= departure;
+    this.#closing ??= setTimeout(() => this.#socket.terminate(), this.#limits.closeWithinMs);
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -144,6 +159,7 @@ export class Connection {
 
   #onClose(code: number, reason: string): void {
     clearInterval(this.#pulse);
+    clearTimeout(this.#closing);
     // 1006: the connection broke without a Close frame (RFC 6455 section 7.1.5).
     const departure = this.#departure ?? (code === 1006 ? 'lost' : 'left');
     this.#events?.onGone(departure, reason === '' ? `code ${code}` : `code ${code}: ${reason}`);

@@ -1,5 +1,5 @@
 import { FRAME_MS, FRAME_SAMPLES, SAMPLE_RATE, type AudioFrame } from '../../../media/audio-frame.ts';
-import { decodePcma, decodePcmu, encodePcma, encodePcmu } from '../../../media/codec/g711.ts';
+import { decodeG711, encodeG711 } from '../../../media/codec/g711.ts';
 import { Resampler } from '../../../media/resampler.ts';
 import type { AudioFormat } from '../../calls/worker-protocol.ts';
 
@@ -55,8 +55,8 @@ export class SoundDecoder {
     const samples = bytes.length / this.#bytesPerSample;
     switch (this.#format.encoding) {
       case 'pcm16': this.#wireBytes.set(bytes); break;
-      case 'pcmu': decodePcmu(bytes, 0, samples, this.#wire); break;
-      case 'pcma': decodePcma(bytes, 0, samples, this.#wire); break;
+      case 'pcmu': decodeG711('PCMU', bytes, 0, samples, this.#wire); break;
+      case 'pcma': decodeG711('PCMA', bytes, 0, samples, this.#wire); break;
     }
     const wire = this.#wire.subarray(0, samples);
     const house = this.#house.subarray(this.#waiting);
@@ -93,8 +93,7 @@ export class SoundEncoder {
     const samples = this.#resample(frame);
     if (this.#format.encoding === 'pcm16') return Buffer.from(this.#wireBytes.subarray(0, samples * 2));
     const bytes = Buffer.allocUnsafe(samples);
-    const encode = this.#format.encoding === 'pcmu' ? encodePcmu : encodePcma;
-    encode(this.#wire.subarray(0, samples), bytes);
+    encodeG711(this.#format.encoding === 'pcmu' ? 'PCMU' : 'PCMA', this.#wire, 0, samples, bytes);
     return bytes;
   }
 
