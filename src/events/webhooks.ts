@@ -1,0 +1,118 @@
+import type { Keyring } from '../api/keyring.ts';
+import type { Database } from '../db/database.ts';
+import { newId } from '../db/id.ts';
+import type { AddressGuard } from './address-guard.ts';
+import { DeliveryQueue } from './delivery-queue.ts';
+import { payloadOf, type AccountEvent, type EventSink } from './event.ts';
+import { postWebhook, type PostResult, type WebhookPost } from './webhook-post.ts';
+import { insertDelivery, readConfig, type DeliveryRow, type WebhookConfig } from './webhook-store.ts';
+
+export interface WebhooksOptions {
+  db: Database;
+  keyring: Keyring;
+  guard: AddressGuard;
+  log: { warn(detail: object, message: string): void };
+  /** Real time by default; tests bring their own. */
+  timers?: { now(): number; setTimeout(work: () => void, ms: number): unknown; clearTimeout(timer: never): void };
+  post?: (post: WebhookPost, guard: AddressGuard, now: () => number) => Promise<PostResult>;
+}
+
+/** When the second and third attempts come, counted from the failure before. */
+const RETRY_AFTER_MS = [5000, 30_000];
+const REAL_TIMERS = { now: () => Date.now(), setTimeout: (work: () => void, ms: number) => setTimeout(work, ms), clearTimeout: (timer: never) => clearTimeout(timer) };
+
+/** Tells accounts of events: best effort, at most three attempts, each recorded; pending retries live in this process only. */
+export class Webhooks implements EventSink {
+  readonly #options: WebhooksOptions;
+  readonly #timers: NonNullable<WebhooksOptions['timers']>;
+  readonly #queue = new DeliveryQueue();
+  readonly #retries = new Set<unknown>();
+  readonly #working = new Set<Promise<void>>();
+  #closed = false;
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options;
+    this.#timers = options.timers ?? REAL_TIMERS;
+  }
+
+  emit(event: AccountEvent): void {
+    const work = this.#begin(event).catch((error: unknown) => {
+      this.#options.log.warn({ event: event.event, accountId: event.accountId, error: String(error) }, 'an event could not be sent');
+    });
+    this.#working.add(work);
+    void work.finally(() => this.#working.delete(work));
+  }
+
+  /** One sample now, whatever the switch and the subscription say; the same code path as a real event. Undefined: no url is set. */
+  async test(event: AccountEvent): Promise<DeliveryRow | undefined> {
+    const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
+    if (config.url === null) return undefined;
+    return this.#attempt(event, payloadOf(event, new Date(this.#timers.now())), config.url, config.secret, 1, false);
+  }
+
+  /** Ends pending retries and waits for what is on its way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#retries) this.#timers.clearTimeout(timer as never);
+    await Promise.all(this.#working);
+  }
+
+  async #begin(event: AccountEvent): Promise<void> {
+    const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
+    if (config.url === null || !config.enabled || !config.events.includes(event.event)) return;
+    await this.#enqueue(event, payloadOf(event, new Date(this.#timers.now())), config, 1);
+  }
+
+  #enqueue(event: AccountEvent, body: string, config: WebhookConfig, attempt: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const url = config.url ?? '';
+    const taken = this.#queue.add(new URL(url).host, async () => {
+      try {
+        const row = await this.#attempt(event, body, url, config.secret, attempt, true);
+        if (row.will_retry) this.#retryLater(event, body, config, attempt);
+      } catch (error) {
+        this.#options.log.warn({ event: event.event, error: String(error) }, 'a webhook attempt could not be recorded');
+      } finally {
+        resolve();
+      }
+    });
+    if (!taken) {
+      this.#options.log.warn({ event: event.event, accountId: event.accountId, pending: this.#queue.size }, 'event dropped: too many deliveries are pending');
+      resolve();
+    }
+    return promise;
+  }
+
+  #retryLater(event: AccountEvent, body: string, config: WebhookConfig, attempt: number): void {
+    if (this.#closed) return;
+    const timer = this.#timers.setTimeout(() => {
+      this.#retries.delete(timer);
+      const work = this.#enqueue(event, body, config, attempt + 1);
+      this.#working.add(work);
+      void work.finally(() => this.#working.delete(work));
+    }, RETRY_AFTER_MS[attempt - 1] ?? 0);
+    this.#retries.add(timer);
+  }
+
+  async #attempt(event: AccountEvent, body: string, url: string, secret: string | undefined, attempt: number, retries: boolean): Promise<DeliveryRow> {
+    const at = new Date(this.#timers.now());
+    const id = newId();
+    const post = this.#options.post ?? postWebhook;
+    const result = await post({ url, body, secret, event: event.event, attempt, deliveryId: id, at }, this.#options.guard, this.#timers.now);
+    const row: DeliveryRow = {
+      id,
+      livemode: event.livemode,
+      event: event.event,
+      url,
+      attempt,
+      status: result.succeeded ? 'succeeded' : 'failed',
+      response_status: result.responseStatus,
+      error: result.succeeded ? null : result.error,
+      duration_ms: result.durationMs,
+      will_retry: retries && !result.succeeded && result.mayRetry && attempt <= RETRY_AFTER_MS.length && !this.#closed,
+      occurred_at: at,
+    };
+    await insertDelivery(this.#options.db, event.accountId, row);
+    return row;
+  }
+}
