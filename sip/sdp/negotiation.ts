@@ -20,10 +20,11 @@ export class SdpNegotiation {
 
   /** Answers the peer's offer. A refusal leaves everything as it was. */
   answer(offer: string): SdpAnswer {
-    const answered = answerOffer(offer, { ...this.#local, version: this.#version });
+    const written = this.#version;
+    const answered = answerOffer(offer, { ...this.#local, version: written });
     if (!answered.ok) return answered;
     this.#media = answered.media;
-    return { ...answered, sdp: this.#versioned((version) => renumbered(answered.sdp, this.#version, version)) };
+    return { ...answered, sdp: this.#versioned((version) => renumbered(answered.sdp, written, version)) };
   }
 
   /** Our description for a peer that asks for one. */

@@ -12,7 +12,8 @@ declare module 'sdp-transform' {
     port: number;
     protocol: string;
     payloads: string | number;
-    rtp: { payload: number | string; codec: string; rate?: number | string; encoding?: number | string }[];
+    /** Whatever reads as a number comes as one, `codec` too. */
+    rtp: { payload: number | string; codec: string | number; rate?: number | string; encoding?: number | string }[];
     fmtp: { payload: number | string; config: string }[];
     rtcp?: { port: number | string; address?: string };
   }

@@ -114,7 +114,7 @@ function readPayload(format: string, media: SdpMedia | undefined): PayloadFormat
   if (!/^\d{1,3}$/.test(format) || payloadType > 127) return [];
   const mapped = media?.rtp.find((entry) => Number(entry.payload) === payloadType);
   if (mapped !== undefined) {
-    return [{ payloadType, encoding: mapped.codec.toUpperCase(), clockRate: Number(mapped.rate ?? 0), channels: Number(mapped.encoding ?? 1) }];
+    return [{ payloadType, encoding: String(mapped.codec).toUpperCase(), clockRate: Number(mapped.rate ?? 0), channels: Number(mapped.encoding ?? 1) }];
   }
   const fixed = STATIC.get(payloadType);
   return fixed === undefined ? [] : [{ payloadType, ...fixed, channels: 1 }];
