@@ -39,6 +39,7 @@ const STEP_MS = PERIOD_MS / GROUPS;
 const CATCH_UP_PERIODS = 10;
 /** The timer fires this long before the deadline: its own granularity is a millisecond. */
 const WAKE_EARLY_MS = 1;
+/** Longest the thread sleeps away from its sockets at a time. */
 const MAX_SLEEP_MS = 1.2;
 /** A deadline this near counts as reached. */
 const EPSILON_MS = 0.02;
@@ -156,6 +157,9 @@ export class MediaClock {
     if (rest <= MAX_SLEEP_MS) {
       if (rest > EPSILON_MS) this.#sleep(rest);
       this.#runDue();
+    } else if (rest <= 2 * WAKE_EARLY_MS) {
+      // Too near for the timer and too far for one sleep: two short ones, with the sockets served in between.
+      this.#sleep(rest - WAKE_EARLY_MS);
     }
     if (this.#started) this.#arm();
   };

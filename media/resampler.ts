@@ -41,7 +41,7 @@ export class Resampler {
     this.toRate = toRate;
     this.#filter = filterFor(fromRate, toRate);
     this.delayMs = this.#filter === undefined ? 0 : (this.#filter.delay / toRate) * 1000;
-    this.#work = new Float64Array(this.#filter === undefined ? 0 : this.#filter.past + BLOCK);
+    this.#work = new Float64Array(this.#filter === undefined ? 0 : this.#filter.past + BLOCK + 4);
   }
 
   /**
@@ -109,23 +109,65 @@ function kaiser(x: number): number {
   return Math.abs(x) >= 1 ? 0 : bessel0(KAISER_BETA * Math.sqrt(1 - x * x)) / bessel0(KAISER_BETA);
 }
 
-/** One side of the half-band filter, outermost tap first, both sides summing to 1. */
-function halfBandSide(): Float64Array {
-  const taps = new Float64Array(SIDE);
+/** The odd taps of the half-band filter (every even one but the centre is zero), summing to 1. */
+function halfBandTaps(): Float64Array {
+  const taps = new Float64Array(2 * SIDE);
   let sum = 0;
-  for (let k = 0; k < SIDE; k++) {
-    const offset = 2 * (SIDE - k) - 1;
-    taps[k] = (Math.sin((Math.PI * offset) / 2) / ((Math.PI * offset) / 2)) * kaiser(offset / (2 * SIDE));
-    sum += 2 * taps[k]!;
+  for (let k = 0; k < 2 * SIDE; k++) {
+    const offset = 2 * (k - SIDE) + 1;
+    const x = (Math.PI * offset) / 2;
+    taps[k] = (Math.sin(x) / x) * kaiser(offset / (2 * SIDE));
+    sum += taps[k]!;
   }
   return taps.map((tap) => tap / sum);
 }
 
-const SIDE_TAPS = halfBandSide();
+const HALF_BAND = halfBandTaps();
 
 function clip(value: number): number {
   return value >= 32767 ? 32767 : value <= -32768 ? -32768 : ((value + 32768.5) | 0) - 32768;
 }
+
+/**
+ * The half-band taps over `count` positions of `w`, four positions by four taps at a time: each sample loaded serves four
+ * sums, which nearly halves the time. Sums may run up to three positions over `count`.
+ */
+function halfBand(w: Float64Array, count: number, sums: Float64Array): void {
+  for (let n = 0; n < count; n += 4) {
+    let sum0 = 0;
+    let sum1 = 0;
+    let sum2 = 0;
+    let sum3 = 0;
+    let x0 = w[n]!;
+    let x1 = w[n + 1]!;
+    let x2 = w[n + 2]!;
+    for (let k = 0, i = n + 3; k < 2 * SIDE; k += 4, i += 4) {
+      const t0 = HALF_BAND[k]!;
+      const t1 = HALF_BAND[k + 1]!;
+      const t2 = HALF_BAND[k + 2]!;
+      const t3 = HALF_BAND[k + 3]!;
+      const x3 = w[i]!;
+      const x4 = w[i + 1]!;
+      const x5 = w[i + 2]!;
+      const x6 = w[i + 3]!;
+      sum0 += t0 * x0 + t1 * x1 + t2 * x2 + t3 * x3;
+      sum1 += t0 * x1 + t1 * x2 + t2 * x3 + t3 * x4;
+      sum2 += t0 * x2 + t1 * x3 + t2 * x4 + t3 * x5;
+      sum3 += t0 * x3 + t1 * x4 + t2 * x5 + t3 * x6;
+      x0 = x4;
+      x1 = x5;
+      x2 = x6;
+    }
+    sums[n] = sum0;
+    sums[n + 1] = sum1;
+    sums[n + 2] = sum2;
+    sums[n + 3] = sum3;
+  }
+}
+
+/** Shared by all resamplers of the thread: holds nothing between two calls. */
+const sums = new Float64Array(BLOCK + 4);
+const odd = new Float64Array(BLOCK / 2 + 2 * SIDE + 8);
 
 /** Twice the rate: even samples are the input itself, odd ones lie between and take 32 taps. */
 class HalfBandUp implements Filter {
@@ -133,22 +175,16 @@ class HalfBandUp implements Filter {
   readonly delay = 2 * SIDE;
 
   run(w: Float64Array, count: number, out: Int16Array, at: number): number {
-    const [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15] = SIDE_TAPS as unknown as SideTaps;
+    halfBand(w, count, sums);
     for (let n = 0, o = at; n < count; n++, o += 2) {
-      out[o] = w[n + 15]!;
-      const near = c8 * (w[n + 8]! + w[n + 23]!) + c9 * (w[n + 9]! + w[n + 22]!) + c10 * (w[n + 10]! + w[n + 21]!) + c11 * (w[n + 11]! + w[n + 20]!)
-        + c12 * (w[n + 12]! + w[n + 19]!) + c13 * (w[n + 13]! + w[n + 18]!) + c14 * (w[n + 14]! + w[n + 17]!) + c15 * (w[n + 15]! + w[n + 16]!);
-      const far = c0 * (w[n]! + w[n + 31]!) + c1 * (w[n + 1]! + w[n + 30]!) + c2 * (w[n + 2]! + w[n + 29]!) + c3 * (w[n + 3]! + w[n + 28]!)
-        + c4 * (w[n + 4]! + w[n + 27]!) + c5 * (w[n + 5]! + w[n + 26]!) + c6 * (w[n + 6]! + w[n + 25]!) + c7 * (w[n + 7]! + w[n + 24]!);
-      out[o + 1] = clip(far + near);
+      out[o] = w[n + SIDE - 1]!;
+      out[o + 1] = clip(sums[n]!);
     }
     return 2 * count;
   }
 
   reset(): void {}
 }
-
-type SideTaps = readonly [number, number, number, number, number, number, number, number, number, number, number, number, number, number, number, number];
 
 /** Half the rate. An odd number of input samples carries over to the next piece. */
 class HalfBandDown implements Filter {
@@ -158,18 +194,13 @@ class HalfBandDown implements Filter {
   #skip = 0;
 
   run(w: Float64Array, count: number, out: Int16Array, at: number): number {
-    const [c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15] = SIDE_TAPS as unknown as SideTaps;
-    let o = at;
-    let n = this.#skip;
-    for (; n < count; n += 2) {
-      const near = c8 * (w[n + 17]! + w[n + 47]!) + c9 * (w[n + 19]! + w[n + 45]!) + c10 * (w[n + 21]! + w[n + 43]!) + c11 * (w[n + 23]! + w[n + 41]!)
-        + c12 * (w[n + 25]! + w[n + 39]!) + c13 * (w[n + 27]! + w[n + 37]!) + c14 * (w[n + 29]! + w[n + 35]!) + c15 * (w[n + 31]! + w[n + 33]!);
-      const far = c0 * (w[n + 1]! + w[n + 63]!) + c1 * (w[n + 3]! + w[n + 61]!) + c2 * (w[n + 5]! + w[n + 59]!) + c3 * (w[n + 7]! + w[n + 57]!)
-        + c4 * (w[n + 9]! + w[n + 55]!) + c5 * (w[n + 11]! + w[n + 53]!) + c6 * (w[n + 13]! + w[n + 51]!) + c7 * (w[n + 15]! + w[n + 49]!);
-      out[o++] = clip(0.5 * (w[n + 32]! + far + near));
-    }
-    this.#skip = n - count;
-    return o - at;
+    const first = this.#skip;
+    const written = (count - first + 1) >> 1;
+    for (let j = 0, i = first + 1; j < written + 2 * SIDE - 1; j++, i += 2) odd[j] = w[i]!;
+    halfBand(odd, written, sums);
+    for (let n = 0, i = first + 2 * SIDE; n < written; n++, i += 2) out[at + n] = clip(0.5 * (w[i]! + sums[n]!));
+    this.#skip = first + 2 * written - count;
+    return written;
   }
 
   reset(): void {
@@ -185,7 +216,7 @@ class Polyphase implements Filter {
   readonly delay: number;
   readonly #up: number;
   readonly #down: number;
-  /** Taps per phase. */
+  /** Taps per phase, a multiple of four. */
   readonly #taps: number;
   readonly #banks: Float64Array;
   /** Where the next output sample lies, in 1/up input samples from the next input sample. */
@@ -201,7 +232,7 @@ class Polyphase implements Filter {
     const whole = this.#up * this.#down;
     const centre = Math.ceil(half / whole) * whole;
     this.delay = centre / this.#down;
-    this.#taps = Math.ceil((centre + half + 1) / this.#up);
+    this.#taps = 4 * Math.ceil((centre + half + 1) / this.#up / 4);
     this.past = this.#taps - 1;
     this.#banks = new Float64Array(this.#up * this.#taps);
     for (let phase = 0; phase < this.#up; phase++) this.#fillBank(phase, centre, half, slower);
@@ -229,9 +260,18 @@ class Polyphase implements Filter {
     for (; position < count * up; position += this.#down) {
       const first = Math.floor(position / up);
       const bank = (position - first * up) * taps;
-      let sum = 0;
-      for (let k = 0; k < taps; k++) sum += banks[bank + k]! * w[first + k]!;
-      out[o++] = clip(sum);
+      // Four sums, because one would wait for its own last addition.
+      let sum0 = 0;
+      let sum1 = 0;
+      let sum2 = 0;
+      let sum3 = 0;
+      for (let k = 0, b = bank, i = first; k < taps; k += 4, b += 4, i += 4) {
+        sum0 += banks[b]! * w[i]!;
+        sum1 += banks[b + 1]! * w[i + 1]!;
+        sum2 += banks[b + 2]! * w[i + 2]!;
+        sum3 += banks[b + 3]! * w[i + 3]!;
+      }
+      out[o++] = clip(sum0 + sum1 + (sum2 + sum3));
     }
     this.#position = position - count * up;
     return o - at;
