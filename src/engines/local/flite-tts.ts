@@ -70,8 +70,8 @@ export class FliteTts implements TtsEngine {
   /** Keeps the next clause in the making while the consumer holds the one before. */
   async *#synthesiseAhead(clauses: AsyncGenerator<string>, options: SpeakOptions, onMade: (clause: string) => void): AsyncGenerator<Synthesised> {
     const start = async (): Promise<Synthesised | undefined> => {
-      const next = await clauses.next();
-      if (next.done || options.signal.aborted) return undefined;
+      const next = await untilAborted(clauses.next(), options.signal);
+      if (!next || next.done || options.signal.aborted) return undefined;
       const reply = await this.#synthesise(next.value, options);
       if (reply) onMade(next.value);
       return reply && { clause: next.value, reply };
@@ -133,6 +133,16 @@ async function* clausesOf(text: AsyncIterable<string>, signal: AbortSignal): Asy
       first = false;
     }
   }
+}
+
+/** Undefined once `signal` aborts, whatever the promise does: a stalled text must not hold up who left. */
+function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve(undefined);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
 }
 
 function pauseAfter(clause: string): number {

@@ -13,6 +13,9 @@ const NEVER_REJECT = 1;
 /** Below this the text is a guess at noise (measured: over a third of the words wrong under 0.8, noise under 0.35). */
 const MIN_CONFIDENCE = 0.35;
 
+/** What is left after a cut and this much quieter than what was cut off (20 dB) is no speech; the model would invent some. */
+const SILENT_RATIO = 0.01;
+
 export interface Outcome { text: string; confidence: number }
 
 /** The part of a long utterance that was cut off and decoded by itself. */
@@ -36,6 +39,7 @@ export class Utterance {
   #partialDue: number;
   /** Samples since the opening or the last cut, without the pre-roll. */
   #heard = 0;
+  #headEnergy = 0;
   #full: { decode: Decode; outcome: Promise<Outcome> } | undefined;
   #pausedMs: number | undefined;
 
@@ -127,7 +131,9 @@ export class Utterance {
   #startFull(): { decode: Decode; outcome: Promise<Outcome> } {
     this.#dropPartial();
     const eosReject = this.#heard < WEAK_SAMPLES ? WEAK_EOS_REJECT : NEVER_REJECT;
-    const decode = this.#decoder.decode({ kind: 'full', pcm: this.#clip.copy(), prefix: [], eosReject });
+    const decode = this.#isSilentTail()
+      ? { result: Promise.resolve(undefined), cancel: (): void => {} }
+      : this.#decoder.decode({ kind: 'full', pcm: this.#clip.copy(), prefix: [], eosReject });
     const samples = this.#clip.length;
     const heads = [...this.#heads];
     const outcome = decode.result.then(async (decoded) => {
@@ -144,6 +150,7 @@ export class Utterance {
   /** Twelve seconds without a pause: decode the part before the quietest place by itself and go on with the rest. */
   #cut(): void {
     this.#dropPartial();
+    this.#headEnergy = Math.max(this.#headEnergy, this.#clip.peakEnergy());
     const pcm = this.#clip.cut();
     const samples = pcm.length;
     const { result } = this.#decoder.decode({ kind: 'full', pcm, prefix: [], eosReject: NEVER_REJECT });
@@ -161,6 +168,10 @@ export class Utterance {
     this.#partialText = '';
     this.#heard = this.#clip.length;
     this.#partialDue = this.#clip.length + PARTIAL_SAMPLES;
+  }
+
+  #isSilentTail(): boolean {
+    return this.#heads.length > 0 && this.#clip.peakEnergy() < this.#headEnergy * SILENT_RATIO;
   }
 
   #joined(last: string): string {

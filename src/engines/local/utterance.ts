@@ -31,6 +31,13 @@ export class Clip {
     return this.#length >= MAX_CLIP_SAMPLES;
   }
 
+  /** Energy of its loudest frame. */
+  peakEnergy(): number {
+    let peak = 0;
+    for (let at = 0; at + FRAME_SAMPLES <= this.#length; at += FRAME_SAMPLES) peak = Math.max(peak, this.#energy(at));
+    return peak;
+  }
+
   /** A copy that may be transferred to another thread. */
   copy(): Int16Array<ArrayBuffer> {
     return this.#pcm.slice(0, this.#length);
