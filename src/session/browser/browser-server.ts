@@ -44,6 +44,8 @@ export class BrowserServer {
     noServer: true,
     WebSocket: RealtimeSocket,
     perMessageDeflate: false,
+    // A connection answers pings itself, within its limits.
+    autoPong: false,
     maxPayload: MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAGMENTS,
     clientTracking: false,

@@ -75,7 +75,7 @@ export class Connection {
     this.#audio = new Bucket(limits.audioPerSecond, limits.audioBurst, now);
     this.#pulse = setInterval(() => this.#beat(), limits.pingEveryMs);
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
-    socket.on('ping', () => this.#allow(this.#control));
+    socket.on('ping', (data) => this.#onPing(data));
     socket.on('pong', () => (this.#alive = true));
     socket.on('error', () => this.#part('refused'));
     this.gone = new Promise((resolve) => {
@@ -143,6 +143,12 @@ export class Connection {
     if (!this.#allow(isBinary ? this.#audio : this.#control)) return;
     if (isBinary) this.#events?.onAudio(data as Buffer);
     else this.#events?.onText((data as Buffer).toString());
+  }
+
+  #onPing(data: Buffer): void {
+    if (this.#departure) return;
+    this.#alive = true;
+    if (this.#allow(this.#control)) this.#socket.pong(data);
   }
 
   #allow(bucket: Bucket): boolean {
