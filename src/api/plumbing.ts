@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { isUnavailable } from '../db/database.ts';
+import type { App } from './app-type.ts';
+import { authenticate, requireScope, type AuthenticationOptions } from './authentication.ts';
+import { ApiError, errorBody } from './errors.ts';
+import { rateLimitHeaders, RateLimiter, type RateLimits } from './rate-limit.ts';
+import { watchRoutes } from './routes-known.ts';
+import { CURRENT_VERSION, versionFor } from './version.ts';
+
+export interface PlumbingOptions extends AuthenticationOptions {
+  log: Logger;
+  rateLimits: RateLimits;
+  /** Where `doc_url` points. */
+  docsUrl: string;
+}
+
+const REQUEST_ID_BYTES = 12;
+const SECURITY_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': 'default-src \'none\'; frame-ancestors \'none\'',
+};
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** A fresh request id; a client's own is never taken over. */
+export function newRequestId(): string {
+  return `req_${randomBytes(REQUEST_ID_BYTES).toString('hex')}`;
+}
+
+/**
+ * What every request goes through, in this order: path 404, method 405, key 401, rate 429, scope 403, then (by Fastify)
+ * media type 415, size 413, JSON and fields 400.
+ */
+export function installPlumbing(app: App, options: PlumbingOptions): void {
+  const limiter = new RateLimiter(options.clock);
+  const routes = watchRoutes(app);
+  app.decorateRequest('principal', null as never);
+  app.decorateRequest('serviceVersion', CURRENT_VERSION);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'Request-Id': request.id, 'Service-Version': CURRENT_VERSION, ...SECURITY_HEADERS });
+    if (request.is404) throw notFound(request, routes.methodsOf(request.url));
+    await admit(request, reply, options, limiter);
+  });
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const type = request.headers['content-type'];
+    // Fastify answers 415 for other types; without a body and a type there is nothing to refuse.
+    done(type !== undefined && !/^application\/json\b/i.test(type) && hasBody(request) ? new ApiError('unsupported_media_type') : null, payload);
+  });
+  app.setNotFoundHandler(() => { throw new ApiError('route_not_found'); });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options));
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions, id } = request;
+    options.log.info({ request_id: id, method, route: routeOptions.url ?? 'none', status: reply.statusCode, ms: Math.round(reply.elapsedTime), account: request.principal?.accountId }, 'request');
+    done();
+  });
+}
+
+async function admit(request: FastifyRequest, reply: FastifyReply, options: PlumbingOptions, limiter: RateLimiter): Promise<void> {
+  const { scope } = request.routeOptions.config;
+  if (scope === undefined || scope === 'public') return;
+  const { rateLimits } = options;
+  try {
+    request.principal = await authenticate(request, options);
+  } catch (error) {
+    if (error instanceof ApiError) refuseIfFlooding(limiter.take(`ip:${networkOf(request.ip)}`, rateLimits.unauthenticated));
+    throw error;
+  }
+  const { principal } = request;
+  const kind = READS.has(request.method) ? 'read' : 'write';
+  const own = limiter.take(`${principal.bucket}:${kind}`, rateLimits[kind]);
+  reply.headers(rateLimitHeaders(kind, rateLimits[kind], own));
+  refuseIfFlooding(own);
+  refuseIfFlooding(limiter.take(`account:${principal.accountId}:${kind}`, kind === 'read' ? rateLimits.accountRead : rateLimits.accountWrite));
+  request.serviceVersion = versionFor(request.headers['service-version'], principal.serviceVersion);
+  reply.header('Service-Version', request.serviceVersion);
+  requireScope(principal, scope);
+}
+
+function refuseIfFlooding(verdict: { allowed: boolean; retryAfterSeconds: number }): void {
+  if (!verdict.allowed) throw new ApiError('rate_limited', `Too many requests; wait ${verdict.retryAfterSeconds} s.`, { retryAfterSeconds: verdict.retryAfterSeconds });
+}
+
+/** One household or server: an IPv4 address, or an IPv6 /64. */
+function networkOf(address: string): string {
+  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
+}
+
+function notFound(request: FastifyRequest, allowed: string[]): ApiError {
+  if (allowed.length === 0) return new ApiError('route_not_found', 'No such path. See the API reference.');
+  return new ApiError('method_not_allowed', `This path has ${allowed.join(', ')}, not ${request.method}.`, { headers: { Allow: allowed.join(', ') } });
+}
+
+function hasBody(request: FastifyRequest): boolean {
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, options: PlumbingOptions): void {
+  const answer = toApiError(error);
+  if (answer.code === 'internal_error') options.log.error({ request_id: request.id, error: error instanceof Error ? error.stack : String(error) }, 'a request failed');
+  if (answer.code === 'service_unavailable') options.log.warn({ request_id: request.id, error: String(error) }, 'a request was answered 503');
+  // A reply schema was chosen for success only.
+  reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8')
+    .serializer(JSON.stringify).send(errorBody(answer, request.id, options.docsUrl));
+}
+
+/** Fastify's own errors by their code. */
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isUnavailable(error)) return new ApiError('service_unavailable', 'The database cannot be reached right now. Try again.', { cause: error });
+  const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': return new ApiError('body_too_large');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return new ApiError('unsupported_media_type');
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return new ApiError('invalid_json');
+  }
+  if (error instanceof SyntaxError && statusCode === 400) return new ApiError('invalid_json', 'The body is not JSON.');
+  if (statusCode === 400) return new ApiError('invalid_parameter', 'The request is malformed.');
+  return new ApiError('internal_error', undefined, { cause: error });
+}

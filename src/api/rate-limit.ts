@@ -1,0 +1,69 @@
+import type { Clock } from '../clock.ts';
+
+/** A token bucket's size: `perSecond` on average, `burst` at once. */
+export interface Rate { perSecond: number; burst: number }
+
+export interface RateLimits {
+  read: Rate;
+  write: Rate;
+  accountRead: Rate;
+  accountWrite: Rate;
+  /** Requests without a valid key, per address. */
+  unauthenticated: Rate;
+}
+
+export const DEFAULT_RATE_LIMITS: RateLimits = {
+  read: { perSecond: 100, burst: 200 },
+  write: { perSecond: 25, burst: 50 },
+  accountRead: { perSecond: 400, burst: 800 },
+  accountWrite: { perSecond: 100, burst: 200 },
+  unauthenticated: { perSecond: 5, burst: 50 },
+};
+
+export interface Verdict {
+  allowed: boolean;
+  remaining: number;
+  /** Whole seconds until the bucket is full again. */
+  resetSeconds: number;
+  /** Whole seconds after which a request is admitted; 0 when this one was. */
+  retryAfterSeconds: number;
+}
+
+/** Buckets kept; the longest unused goes first, which can only be generous to it. */
+const MAX_BUCKETS = 20_000;
+
+/** Token buckets in this process, by name. */
+export class RateLimiter {
+  readonly #clock: Clock;
+  readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes one token. */
+  take(name: string, rate: Rate): Verdict {
+    const now = this.#clock.now();
+    const before = this.#buckets.get(name) ?? { tokens: rate.burst, atMs: now };
+    const filled = Math.min(rate.burst, before.tokens + ((now - before.atMs) / 1000) * rate.perSecond);
+    const allowed = filled >= 1;
+    const tokens = allowed ? filled - 1 : filled;
+    this.#buckets.delete(name);
+    this.#buckets.set(name, { tokens, atMs: now });
+    if (this.#buckets.size > MAX_BUCKETS) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
+    return {
+      allowed,
+      remaining: Math.floor(tokens),
+      resetSeconds: Math.ceil((rate.burst - tokens) / rate.perSecond),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / rate.perSecond)),
+    };
+  }
+}
+
+/** `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers). */
+export function rateLimitHeaders(policy: string, rate: Rate, verdict: Verdict): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"${policy}";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`,
+    'RateLimit': `"${policy}";r=${verdict.remaining};t=${verdict.resetSeconds}`,
+  };
+}

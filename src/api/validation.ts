@@ -1,0 +1,85 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import type { FastifySchemaCompiler } from 'fastify';
+import { ApiError, type ErrorCode, type ErrorOptions } from './errors.ts';
+
+/** Schemas may carry `errorCode`: what a wrong value at or below them answers instead of `invalid_parameter`. */
+interface Annotated {
+  errorCode?: ErrorCode;
+  properties?: Record<string, Annotated>;
+  items?: Annotated;
+}
+
+const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+function makeAjv(coerceTypes: boolean): Ajv {
+  const ajv = new Ajv({ coerceTypes, removeAdditional: false, useDefaults: false, allErrors: false, strict: true, strictTypes: false, strictRequired: false });
+  ajv.addKeyword({ keyword: 'errorCode', schemaType: 'string' });
+  ajv.addFormat('date-time', (text: string) => DATE_TIME.test(text) && !Number.isNaN(Date.parse(text)));
+  ajv.addFormat('uri', (text: string) => URL.canParse(text));
+  return ajv;
+}
+
+/** Queries and paths are text, so their numbers and booleans are read from text; bodies are taken as they are. */
+const strict = makeAjv(false);
+const coercing = makeAjv(true);
+
+/** Fastify's validator: the first thing wrong becomes an ApiError that names it. */
+export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
+  const validate = (httpPart === 'body' ? strict : coercing).compile(schema);
+  return (data: unknown) => {
+    if (validate(data)) return { value: data };
+    const [error] = validate.errors ?? [];
+    return { error: error ? toApiError(error, schema as Annotated, data) : new ApiError('invalid_parameter') };
+  };
+};
+
+function toApiError(error: ErrorObject, schema: Annotated, data: unknown): ApiError {
+  const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const below = (name: string): ErrorOptions => ({ param: dotted([...path, name], data) });
+  const special = codeAt(schema, path);
+  if (special === 'invalid_metadata') return new ApiError(special, undefined, { param: 'metadata' });
+  if (error.keyword === 'additionalProperties') {
+    const name = String(error.params['additionalProperty']);
+    const options = below(name);
+    return new ApiError('unknown_parameter', `${options.param} is not a parameter of this route.`, options);
+  }
+  if (error.keyword === 'required') {
+    const options = below(String(error.params['missingProperty']));
+    return new ApiError('missing_parameter', `${options.param} is required.`, options);
+  }
+  const param = dotted(path, data);
+  if (path.length === 0) return new ApiError('invalid_parameter', 'The body must be a JSON object.');
+  return new ApiError(special ?? 'invalid_parameter', `${param} ${reason(error)}.`, { param });
+}
+
+/** `leads[3].phone_number`: array positions in brackets. Only what JSON holds at each step tells an array from an object. */
+function dotted(path: string[], data: unknown): string {
+  let text = '';
+  let at = data;
+  for (const part of path) {
+    text += Array.isArray(at) ? `[${part}]` : text === '' ? part : `.${part}`;
+    at = (at as Record<string, unknown> | undefined)?.[part];
+  }
+  return text;
+}
+
+/** The innermost annotation on the way to `path`. */
+function codeAt(schema: Annotated, path: string[]): ErrorCode | undefined {
+  let at: Annotated | undefined = schema;
+  let code = schema.errorCode;
+  for (const part of path) {
+    at = at?.properties?.[part] ?? at?.items;
+    code = at?.errorCode ?? code;
+  }
+  return code;
+}
+
+function reason(error: ErrorObject): string {
+  switch (error.keyword) {
+    case 'enum': return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
+    case 'const': return `must be ${String(error.params['allowedValue'])}`;
+    case 'anyOf': return 'has none of the forms it may have';
+    case 'pattern': return 'does not have the form it must have';
+    default: return error.message ?? 'is not valid';
+  }
+}

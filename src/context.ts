@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { Keyring } from './api/keyring.ts';
+import type { RateLimits } from './api/rate-limit.ts';
+import type { Clock } from './clock.ts';
+import type { Database } from './db/database.ts';
+import type { AddressGuard } from './events/address-guard.ts';
+import type { EventSink } from './events/event.ts';
+import type { Webhooks } from './events/webhooks.ts';
+import type { EngineCatalogue } from './resources/agents/engine-catalogue.ts';
+import type { LiveCalls } from './resources/calls/live-calls.ts';
+import type { RecordingStorage } from './resources/calls/recording-storage.ts';
+
+// Lead: src/events/**, resources/calls/** and resources/realtime-sessions/** are written; build on them (remove this line).
+/** What the resources work with. Made once by main.ts (or a test) and handed to `buildApp`. */
+export interface AppContext {
+  db: Database;
+  log: Logger;
+  keyring: Keyring;
+  clock: Clock;
+  liveCalls: LiveCalls;
+  events: EventSink;
+  webhooks: Webhooks;
+  guard: AddressGuard;
+  engines: EngineCatalogue;
+  recordings: RecordingStorage;
+  /** Ready to take traffic? Each names itself and says why not. */
+  checks: HealthCheck[];
+  options: AppOptions;
+}
+
+export interface AppOptions {
+  /** Names this process in rows of live calls. */
+  nodeId: string;
+  /** Without a trailing slash. */
+  publicUrl: string;
+  rateLimits: RateLimits;
+  /** Browser origins that may join realtime sessions besides each account's own. */
+  allowedOrigins: string[];
+}
+
+export interface HealthCheck {
+  name: string;
+  /** Undefined: well. Otherwise the reason, for people. */
+  run: () => Promise<string | undefined>;
+}

@@ -1,0 +1,38 @@
+import type { Keyring } from '../../api/keyring.ts';
+import { newToken } from '../../api/secrets.ts';
+import type { Database } from '../../db/database.ts';
+import { findAllowedOrigins, findSession, insertSession, insertSignInToken, takeSignInToken } from './store.ts';
+
+const SIGN_IN_MS = 15 * 60_000;
+const SESSION_MS = 12 * 3_600_000;
+export const SESSION_SECONDS = SESSION_MS / 1000;
+
+/** A token that opens one session on the console, once, within 15 minutes. Only its digest is stored. */
+export async function createSignInToken(db: Database, keyring: Keyring, accountId: string, nowMs: number): Promise<string> {
+  const token = newToken('wvs_');
+  await insertSignInToken(db, { digest: keyring.digest(token), accountId, expiresAt: new Date(nowMs + SIGN_IN_MS) });
+  return token;
+}
+
+/** Exchanges a sign-in token for a session secret; undefined: used, expired or never issued. */
+export async function signIn(db: Database, keyring: Keyring, token: string, nowMs: number): Promise<string | undefined> {
+  const session = newToken('wvc_');
+  const now = new Date(nowMs);
+  return db.transaction(async (transaction) => {
+    const taken = await takeSignInToken(transaction, keyring.digest(token), now);
+    if (!taken) return undefined;
+    await insertSession(transaction, { digest: keyring.digest(session), accountId: taken.account_id, createdAt: now, expiresAt: new Date(nowMs + SESSION_MS) });
+    return session;
+  });
+}
+
+/** The account of an open session. */
+export async function findSessionAccount(db: Database, digest: Buffer, nowMs: number): Promise<{ accountId: string } | undefined> {
+  const row = await findSession(db, digest, new Date(nowMs));
+  return row && { accountId: row.account_id };
+}
+
+/** Browser origins that may join this account's realtime sessions. */
+export function listAllowedOrigins(db: Database, accountId: string): Promise<string[]> {
+  return findAllowedOrigins(db, accountId);
+}

@@ -1,0 +1,101 @@
+import { ApiError } from '../../api/errors.ts';
+import type { Keyring } from '../../api/keyring.ts';
+import type { ApiKeyRecord, Principal } from '../../api/principal.ts';
+import { KEY_PREFIX_CHARACTERS, newApiKeySecret } from '../../api/secrets.ts';
+import type { Scope } from '../../api/scopes.ts';
+import { CURRENT_VERSION } from '../../api/version.ts';
+import type { AppContext } from '../../context.ts';
+import { isDuplicate, type Database, type Queryable } from '../../db/database.ts';
+import { newId } from '../../db/id.ts';
+import type { CreateApiKey } from './schema.ts';
+import { findApiKey, findByDigest, insertApiKey, setExpiry, setRevoked, touchApiKey, type ApiKeyRow } from './store.ts';
+
+/** A rotated key goes on working so long. */
+const ROTATION_MS = 24 * 3_600_000;
+/** `last_used_at` is this exact: a write per request would be wasted. */
+const TOUCH_MS = 60_000;
+
+export interface NewApiKey { row: ApiKeyRow; secret: string }
+
+export interface ApiKeyDraft {
+  accountId: string;
+  livemode: boolean;
+  name: string;
+  scopes: Scope[];
+  serviceVersion?: string;
+  expiresAt?: Date | null;
+  rotatedFrom?: string;
+}
+
+/** Makes a key; the secret exists in this answer only, the database holds its keyed hash. */
+export async function makeApiKey(db: Queryable, keyring: Keyring, draft: ApiKeyDraft, nowMs: number): Promise<NewApiKey> {
+  const secret = newApiKeySecret(draft.livemode);
+  const row = await insertApiKey(db, {
+    id: newId(nowMs), account_id: draft.accountId, livemode: draft.livemode, name: draft.name, prefix: secret.slice(0, KEY_PREFIX_CHARACTERS),
+    digest: keyring.digest(secret), scopes: draft.scopes, service_version: draft.serviceVersion ?? CURRENT_VERSION,
+    rotated_from: draft.rotatedFrom ?? null, created_at: new Date(nowMs), last_used_at: null, expires_at: draft.expiresAt ?? null, revoked_at: null,
+  });
+  return { row, secret };
+}
+
+/** A key of the caller's mode with scopes the caller holds. Throws ApiError `key_mode_mismatch`, `scope_escalation`. */
+export function createApiKey(context: AppContext, principal: Principal, body: CreateApiKey): Promise<NewApiKey> {
+  if (body.mode !== undefined && (body.mode === 'live') !== principal.livemode) {
+    throw new ApiError('key_mode_mismatch', `A ${modeName(principal.livemode)} key cannot make a ${body.mode} key.`, { param: 'mode' });
+  }
+  const missing = body.scopes.filter((scope) => !principal.scopes.has(scope));
+  if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}.`, { param: 'scopes' });
+  const expiresAt = body.expires_at ? new Date(body.expires_at) : null;
+  if (expiresAt && expiresAt.getTime() <= context.clock.now()) throw new ApiError('invalid_parameter', 'expires_at is in the past.', { param: 'expires_at' });
+  return makeApiKey(context.db, context.keyring, { accountId: principal.accountId, livemode: principal.livemode, name: body.name, scopes: body.scopes, expiresAt }, context.clock.now());
+}
+
+/** Throws ApiError `api_key_not_found`, `key_mode_mismatch`. */
+export async function requireApiKey(db: Queryable, principal: Principal, id: string): Promise<ApiKeyRow> {
+  const row = await findApiKey(db, principal.accountId, id);
+  if (!row) throw new ApiError('api_key_not_found', `No API key ${id} in this account.`, { param: 'id' });
+  if (row.livemode !== principal.livemode) throw new ApiError('key_mode_mismatch', `${id} is a ${modeName(row.livemode)} key.`, { param: 'id' });
+  return row;
+}
+
+/** A replacement with the same name, scopes and version; the old one works for another 24 hours. */
+export async function rotateApiKey(context: AppContext, principal: Principal, id: string): Promise<NewApiKey> {
+  const nowMs = context.clock.now();
+  const old = await requireApiKey(context.db, principal, id);
+  if (old.revoked_at || (old.expires_at && old.expires_at.getTime() <= nowMs)) throw new ApiError('api_key_revoked', undefined, { param: 'id' });
+  const missing = old.scopes.filter((scope) => !principal.scopes.has(scope));
+  if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}, which the replacement would.`);
+  try {
+    return await context.db.transaction(async (transaction) => {
+      await setExpiry(transaction, old.id, new Date(nowMs + ROTATION_MS));
+      return makeApiKey(transaction, context.keyring, {
+        accountId: old.account_id, livemode: old.livemode, name: old.name, scopes: old.scopes, serviceVersion: old.service_version,
+        expiresAt: old.expires_at, rotatedFrom: old.id,
+      }, nowMs);
+    });
+  } catch (error) {
+    if (isDuplicate(error, 'api_key_rotated_once')) throw new ApiError('api_key_already_rotated', undefined, { param: 'id' });
+    throw error;
+  }
+}
+
+/** At once, without a grace period. */
+export async function revokeApiKey(context: AppContext, principal: Principal, id: string): Promise<void> {
+  const row = await requireApiKey(context.db, principal, id);
+  await setRevoked(context.db, row.id, new Date(context.clock.now()));
+}
+
+/** For authentication. */
+export async function findKeyForRequest(db: Database, digest: Buffer, nowMs: number): Promise<ApiKeyRecord | undefined> {
+  const row = await findByDigest(db, digest);
+  if (!row) return undefined;
+  if (!row.last_used_at || nowMs - row.last_used_at.getTime() > TOUCH_MS) await touchApiKey(db, row.id, new Date(nowMs));
+  return {
+    id: row.id, accountId: row.account_id, livemode: row.livemode, scopes: row.scopes, serviceVersion: row.service_version,
+    revokedAt: row.revoked_at ?? undefined, expiresAt: row.expires_at ?? undefined,
+  };
+}
+
+function modeName(livemode: boolean): 'live' | 'test' {
+  return livemode ? 'live' : 'test';
+}

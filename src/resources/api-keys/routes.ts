@@ -1,0 +1,46 @@
+import type { App } from '../../api/app-type.ts';
+import { listOf, readPage, toPage } from '../../api/pagination.ts';
+import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
+import type { AppContext } from '../../context.ts';
+import { createApiKey, requireApiKey, revokeApiKey, rotateApiKey, type NewApiKey } from './actions.ts';
+import { ApiKey, ApiKeyWithSecret, CreateApiKey, ListApiKeys } from './schema.ts';
+import { listApiKeyRows, type ApiKeyRow } from './store.ts';
+
+/** `/v1/api-keys`: create, list, read, rotate, revoke. */
+export function apiKeyRoutes(app: App, context: AppContext): void {
+  const { db, keyring } = context;
+  const read = { scope: 'api_keys:read' } as const;
+  const write = { scope: 'api_keys:write' } as const;
+
+  app.post('/v1/api-keys', { config: write, schema: { body: CreateApiKey, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+    reply.code(201).send(withSecret(await createApiKey(context, request.principal, request.body))));
+
+  app.get('/v1/api-keys', { config: read, schema: { querystring: ListApiKeys, response: { 200: listOf(ApiKey) } } }, async (request) => {
+    const page = readPage(keyring, request.query, 'api-keys', request.principal);
+    const rows = await listApiKeyRows(db, request.principal.accountId, request.principal.livemode, page);
+    return toPage(keyring, page, rows, (row) => ({ atMs: row.created_at.getTime(), id: row.id }), present);
+  });
+
+  app.get('/v1/api-keys/:id', { config: read, schema: { params: IdParams, querystring: NoQuery, response: { 200: ApiKey } } }, async (request) =>
+    present(await requireApiKey(db, request.principal, request.params.id)));
+
+  app.post('/v1/api-keys/:id/rotate', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+    reply.code(201).send(withSecret(await rotateApiKey(context, request.principal, request.params.id))));
+
+  app.delete('/v1/api-keys/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+    await revokeApiKey(context, request.principal, request.params.id);
+    return { id: request.params.id, object: 'api_key', deleted: true as const };
+  });
+}
+
+function present(row: ApiKeyRow): ApiKey {
+  return {
+    id: row.id, object: 'api_key', name: row.name, mode: row.livemode ? 'live' : 'test', livemode: row.livemode, prefix: row.prefix,
+    scopes: row.scopes, service_version: row.service_version, created_at: iso(row.created_at), last_used_at: iso(row.last_used_at),
+    expires_at: iso(row.expires_at), revoked_at: iso(row.revoked_at), rotated_from: row.rotated_from,
+  };
+}
+
+function withSecret({ row, secret }: NewApiKey): ApiKey & { secret: string } {
+  return { ...present(row), secret };
+}
