@@ -1,7 +1,7 @@
 /** Entry of a media worker thread: clock, sockets and conversations of the calls it is given. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { MediaClock } from '../media/clock.ts';
-import { raisePriority } from '../media/priority.ts';
+import { PriorityWatchdog, raisePriority } from '../media/priority.ts';
 import { PortPool } from '../media/rtp/port-pool.ts';
 import type { FromWorker, ToWorker, WorkerOptions } from './calls/worker-protocol.ts';
 import { createEngines } from './engines/create-engine.ts';
@@ -15,14 +15,16 @@ const options = workerData as WorkerOptions;
 const post = (message: FromWorker): void => control.postMessage(message);
 const now = (): number => performance.now();
 
-const clock = new MediaClock({ now });
+const watchdog = new PriorityWatchdog();
+const clock = new MediaClock({ now, onRun: (durationMs) => watchdog.observe(durationMs) });
+const ports = new PortPool(options.rtpPorts);
 const browsers = await BrowserServer.listen({ host: options.host, port: options.browserPort });
 const host = new SessionHost({
   engines: createEngines({ modelPorts: options.modelPorts, ...(options.llm ? { llm: options.llm } : {}) }),
   clock,
   browsers,
   host: options.host,
-  ports: new PortPool(options.rtpPorts),
+  ports,
   mediaTimeoutMs: options.mediaTimeoutMs,
   now,
   post,
@@ -44,7 +46,7 @@ control.on('message', (message: ToWorker) => {
   }
 });
 
-warmUp();
+await warmUp(options.host, ports);
 const priority = options.realtimePriority ? raisePriority() : 'normal';
 clock.start();
 post({ type: 'ready', browserPort: browsers.port, priority });

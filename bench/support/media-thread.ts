@@ -25,6 +25,7 @@ const now = (): number => performance.now();
 let events: EngineEvent[] = [];
 
 const clock = new MediaClock({ now });
+const ports = new PortPool(options.rtpPorts);
 const browsers = await BrowserServer.listen({ host: '127.0.0.1', port: 0 });
 const engines = new Map<string, TimedEngines>();
 
@@ -55,7 +56,7 @@ const host = new SessionHost({
   clock,
   browsers,
   host: '127.0.0.1',
-  ports: new PortPool(options.rtpPorts),
+  ports,
   mediaTimeoutMs: 60_000,
   now,
   post,
@@ -75,7 +76,7 @@ control.on('message', (message: ToMediaThread) => {
   }
 });
 
-warmUp();
+await warmUp('127.0.0.1', ports);
 const priority = options.realtimePriority ? raisePriority() : 'normal';
 clock.start();
 post({ type: 'up', tid: currentTid(readlinkSync), priority });

@@ -1,5 +1,5 @@
 import { answerOffer, makeOffer, readAnswer, type AnswerMedia, type LocalMedia } from '../../sip/sdp/answer.ts';
-import type { DialogEnd, InboundInvite, InviteDialog } from '../../sip/user-agent.ts';
+import type { DialogEnd, InboundInvite, InviteDialog, ReinviteAnswer } from '../../sip/user-agent.ts';
 import type { EndReason } from '../end-reason.ts';
 import type { CallControl } from './call-control.ts';
 import type { LiveCall } from './live-call.ts';
@@ -22,7 +22,7 @@ export class PhoneCall {
   readonly #invite: InboundInvite;
   readonly #accepted: AcceptedCall;
   readonly #options: PhoneCallOptions;
-  readonly #local: LocalMedia;
+  #local: LocalMedia;
   #live: LiveCall | undefined;
   #dialog: InviteDialog | undefined;
 
@@ -46,10 +46,10 @@ export class PhoneCall {
     const onCanceled = (): void => call.hangUp('caller_hangup');
     this.#invite.signal.addEventListener('abort', onCanceled, { once: true });
     if (this.#invite.signal.aborted) onCanceled();
-    const leg0 = await opened;
+    const media = await opened;
     this.#invite.signal.removeEventListener('abort', onCanceled);
-    if (leg0?.rtpPort === undefined || this.#invite.signal.aborted) return;
-    this.#local.port = leg0.rtpPort;
+    if (media?.rtpPort === undefined || this.#invite.signal.aborted) return;
+    this.#local = { ...this.#local, port: media.rtpPort };
     this.#answer(call);
   }
 
@@ -94,12 +94,13 @@ export class PhoneCall {
     if (!answer.ok) this.#live?.hangUp('sip_error');
   }
 
-  #onReinvite(offer: string | undefined): { status: 200; sdp: string } | { status: number } {
+  #onReinvite(offer: string | undefined): ReinviteAnswer {
     if (offer === undefined) return { status: 200, sdp: makeOffer(this.#local) };
-    this.#local.version++;
-    const answer = answerOffer(offer, this.#local);
+    const next = { ...this.#local, version: this.#local.version + 1 };
+    const answer = answerOffer(offer, next);
     this.#live?.log({ source: 'sip', event: 'reinvite', detail: answer.ok ? { direction: answer.media.direction, codec: answer.media.codec } : { refused: answer.reason } });
     if (!answer.ok) return { status: answer.status };
+    this.#local = next;
     this.#tellMedia(legSpec(answer.media));
     return { status: 200, sdp: answer.sdp };
   }

@@ -1,5 +1,5 @@
 import { answerOffer } from '../../sip/sdp/answer.ts';
-import type { InboundInvite } from '../../sip/user-agent.ts';
+import { uriUser, type InboundInvite } from '../../sip/user-agent.ts';
 import type { CallControl } from './call-control.ts';
 import { PhoneCall } from './phone-call.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -43,7 +43,7 @@ export class PhoneGateway {
 
   async #answer(invite: InboundInvite): Promise<void> {
     const { control } = this.#options;
-    const calledUser = invite.requestUri.user ?? '';
+    const calledUser = uriUser(invite.requestUri) ?? '';
     const route = await this.#options.route({ sourceAddress: invite.source.address, calledUser });
     if (route.kind !== 'route') return this.#refuse(invite, calledUser, route.kind);
     const place = control.reserve();
@@ -59,7 +59,7 @@ export class PhoneGateway {
         control.release();
         return;
       }
-      accepted = await route.accept({ from: invite.from.uri.user ?? 'anonymous', to: calledUser, sipCallId: invite.callId });
+      accepted = await route.accept({ from: uriUser(invite.from.uri) ?? 'anonymous', to: calledUser, sipCallId: invite.callId });
     } catch (error) {
       control.release();
       throw error;

@@ -1,5 +1,6 @@
 import type { TranscriptItem, TurnLatency } from '../calls/worker-protocol.ts';
-import type { AgentAudioEvent, ComposedConversation } from '../conversation/composed.ts';
+import type { ComposedConversation } from '../conversation/composed.ts';
+import type { AgentAudioEvent } from '../conversation/conversation-events.ts';
 import type { BrowserLeg, BrowserLegEvents } from './browser/browser-leg.ts';
 import type { ClientMessage } from './browser/protocol.ts';
 

@@ -17,7 +17,6 @@ export interface CallSessionParts {
   conversation: Conversation;
   recorder: Recorder | undefined;
   clock: MediaClock;
-  maxFramesPerRead?: number;
   /** The call's figures, asked for once, when it ends. */
   summary: () => CallSummary;
   post: (message: FromWorker) => void;
@@ -91,8 +90,8 @@ export class CallSession {
   }
 
   async #close(): Promise<void> {
-    const { leg, clock, recorder, callId, post } = this.#parts;
-    if (this.#tick) clock.remove(this.#tick);
+    const { leg, recorder, callId, post } = this.#parts;
+    this.#tick?.stop();
     const reason = leg.signal.reason as EndReason;
     const summary = this.#parts.summary();
     const faults: string[] = [];

@@ -1,5 +1,5 @@
 import type { FromWorker } from '../calls/worker-protocol.ts';
-import type { ConversationEvents } from '../conversation/composed.ts';
+import type { ConversationEvents } from '../conversation/conversation-events.ts';
 import type { BrowserBridge } from './browser-bridge.ts';
 import type { CallFigures } from './call-figures.ts';
 

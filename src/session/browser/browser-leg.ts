@@ -216,14 +216,17 @@ export class BrowserLeg implements CallLeg {
     if (this.#muted) return;
     const fault = this.#decoder.check(bytes);
     if (fault !== undefined) return this.sendControl({ type: 'error', code: 'invalid_audio', message: fault, fatal: false });
-    let kept = true;
-    for (const frame of this.#decoder.decode(bytes)) kept = this.#heard.push(frame) && kept;
-    if (!kept && !this.#warnedOfHaste) {
-      this.#warnedOfHaste = true;
-      const message = `More than ${MAX_QUEUED_MS} ms of audio came at once; the oldest was dropped. Send audio in real time.`;
-      this.sendControl({ type: 'warning', code: 'audio_too_fast', message });
-    }
+    for (const frame of this.#decoder.decode(bytes)) this.#heard.push(frame);
     this.#options.events.onFrame();
+    if (this.#heard.lostFrames > 0) this.#warnOfHaste();
+  }
+
+  /** Once a session. */
+  #warnOfHaste(): void {
+    if (this.#warnedOfHaste) return;
+    this.#warnedOfHaste = true;
+    const message = `Audio came more than ${MAX_QUEUED_MS} ms ahead of its time and was dropped. Send audio in real time.`;
+    this.sendControl({ type: 'warning', code: 'audio_too_fast', message });
   }
 
   #onGone(connection: Connection, departure: Departure): void {

@@ -15,8 +15,10 @@ export interface HeardFigures {
   heardFrames: number;
   /** Silence heard in place of sound that did not come. */
   filledFrames: number;
-  /** Left out: a burst beyond the queue, or quiet frames that made up for silence heard before them. */
-  droppedFrames: number;
+  /** Quiet frames left out, to make up for silence heard before them. */
+  skippedFrames: number;
+  /** What came more than a second ahead of its time was not heard. */
+  lostFrames: number;
 }
 
 /**
@@ -26,7 +28,7 @@ export interface HeardFigures {
  */
 export class HeardQueue {
   readonly #frames = Array.from({ length: MAX_FRAMES + 1 }, () => new Int16Array(FRAME_SAMPLES));
-  readonly #figures: HeardFigures = { heardFrames: 0, filledFrames: 0, droppedFrames: 0 };
+  readonly #figures: HeardFigures = { heardFrames: 0, filledFrames: 0, skippedFrames: 0, lostFrames: 0 };
   #first = 0;
   #size = 0;
   /** Where on our clock the next frame to be heard begins; undefined: the clock stands still. */
@@ -51,17 +53,16 @@ export class HeardQueue {
     this.#quiet = true;
   }
 
-  /** Takes a copy. False: the queue was full and its oldest frame made room. */
-  push(frame: AudioFrame): boolean {
+  /** Takes a copy. A full queue loses its oldest frame. */
+  push(frame: AudioFrame): void {
     this.#frames[(this.#first + this.#size) % this.#frames.length]!.set(frame);
     this.#quiet = false;
     if (this.#size < MAX_FRAMES) {
       this.#size++;
-      return true;
+      return;
     }
     this.#first = (this.#first + 1) % this.#frames.length;
-    this.#figures.droppedFrames++;
-    return false;
+    this.#figures.lostFrames++;
   }
 
   /** The next frame, valid until a second of sound has been pushed after it. */
@@ -76,6 +77,10 @@ export class HeardQueue {
     return this.#heard(SILENCE, this.#heardUntil);
   }
 
+  get lostFrames(): number {
+    return this.#figures.lostFrames;
+  }
+
   figures(): HeardFigures {
     return { ...this.#figures };
   }
@@ -86,8 +91,10 @@ export class HeardQueue {
       const frame = this.#frames[this.#first]!;
       this.#first = (this.#first + 1) % this.#frames.length;
       this.#size--;
-      if (aheadMs < EARLY_MS || (aheadMs < MAX_QUEUED_MS && !isQuiet(frame))) return frame;
-      this.#figures.droppedFrames++;
+      if (aheadMs < EARLY_MS) return frame;
+      if (isQuiet(frame)) this.#figures.skippedFrames++;
+      else if (aheadMs < MAX_QUEUED_MS) return frame;
+      else this.#figures.lostFrames++;
     }
     return undefined;
   }
