@@ -1,0 +1,38 @@
+import { wordsOf } from './spoken-words.ts';
+
+/**
+ * What a transcript says beyond words that were already answered. Recognisers rewrite what they said before, so the
+ * answered words are laid over the beginning of the text with the fewest changes; a text that shares less than half
+ * of them is a new one and comes back whole.
+ */
+export function unansweredWords(text: string, answered: string): string {
+  const said = wordsOf(answered);
+  const tokens = text.trim().split(/\s+/).filter((token) => wordsOf(token).length > 0);
+  if (said.length === 0) return tokens.join(' ');
+  const distances = prefixDistances(tokens.map(comparable), said.map(comparable));
+  let best = 0;
+  // On a tie the longer prefix: a word heard twice is better dropped than answered twice.
+  for (let length = 0; length < distances.length; length++) if ((distances[length] ?? 0) <= (distances[best] ?? 0)) best = length;
+  if ((distances[best] ?? 0) > said.length / 2) return tokens.join(' ');
+  return tokens.slice(best).join(' ');
+}
+
+/** Word edit distance between `said` and each prefix of `tokens`. */
+function prefixDistances(tokens: string[], said: string[]): number[] {
+  let column = Array.from({ length: said.length + 1 }, (_, row) => row);
+  const distances = [said.length];
+  for (const token of tokens) {
+    const next = [(column[0] ?? 0) + 1];
+    for (const [row, word] of said.entries()) {
+      const replaced = (column[row] ?? 0) + (word === token ? 0 : 1);
+      next.push(Math.min(replaced, (column[row + 1] ?? 0) + 1, (next[row] ?? 0) + 1));
+    }
+    column = next;
+    distances.push(column[said.length] ?? 0);
+  }
+  return distances;
+}
+
+function comparable(word: string): string {
+  return wordsOf(word).join('').replaceAll(/['-]/g, '');
+}
