@@ -87,7 +87,7 @@ for (const [name, code, act] of FAULTS) {
 
 t.test('a burst after a stall of ten seconds is no flood', async (t) => {
   const { session, client } = await joined();
-  for (let count = 0; count < 500; count++) client.socket.send(Buffer.alloc(640));
+  for (let count = 0; count < 500; count++) client.socket.send(Buffer.alloc(640, 0x30));
   t.match(await client.next('warning'), { code: 'audio_too_fast' });
   client.send({ type: 'ping' });
   await client.next('pong');

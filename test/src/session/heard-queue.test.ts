@@ -77,8 +77,8 @@ t.test('after a stall what came late is heard, and quiet frames pay the silence 
 t.test('a burst over a second loses its oldest', (t) => {
   const queue = new HeardQueue();
   queue.start(0);
-  const kept = Array.from({ length: 70 }, (_, index) => queue.push(loud(1000 + index)));
-  t.equal(kept.filter((whole) => !whole).length, 20);
+  for (let index = 0; index < 70; index++) queue.push(loud(1000 + index));
+  t.equal(queue.lostFrames, 20);
   t.strictSame(hear(queue, 1000), Array.from({ length: 50 }, (_, index) => 1020 + index));
   t.end();
 });
@@ -96,7 +96,7 @@ for (const speed of [0.5, 0.999, 1, 1.001, 2, 5]) {
     t.ok(Math.abs(heard - 3000) <= 51, `${heard} frames in 60 s`);
     const figures = queue.figures();
     t.equal(figures.heardFrames, heard);
-    t.equal(figures.heardFrames - figures.filledFrames + figures.droppedFrames, sent, 'every frame is accounted for');
+    t.equal(figures.heardFrames - figures.filledFrames + figures.skippedFrames + figures.lostFrames, sent, 'every frame is accounted for');
     t.end();
   });
 }
