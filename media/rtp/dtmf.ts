@@ -32,9 +32,8 @@ export class DtmfReceiver {
     if (event >= DIGITS.length) return;
     const duration = (bytes[from + 2]! << 8) | bytes[from + 3]!;
     const ended = (bytes[from + 1]! & END_BIT) !== 0;
-    if (this.#reported !== undefined && timestampDistance(timestamp, this.#reported) <= 0) return;
+    if (this.#isOld(timestamp)) return;
     if (this.#event !== -1 && timestamp !== this.#timestamp) {
-      if (timestampDistance(timestamp, this.#timestamp) < 0) return;
       if (this.#continues(event, timestamp)) this.#earlierSegments += SEGMENT_UNITS;
       else this.#finish();
     }
@@ -56,6 +55,12 @@ export class DtmfReceiver {
   reset(): void {
     if (this.#event !== -1) this.#finish();
     this.#reported = undefined;
+  }
+
+  /** Whether a packet belongs to a key reported already or to one before the key sounding now. */
+  #isOld(timestamp: number): boolean {
+    if (this.#reported !== undefined && timestampDistance(timestamp, this.#reported) <= 0) return true;
+    return this.#event !== -1 && timestampDistance(timestamp, this.#timestamp) < 0;
   }
 
   #continues(event: number, timestamp: number): boolean {

@@ -36,18 +36,30 @@ export function parseRtcp(bytes: Uint8Array): RtcpPacket[] | undefined {
   if ((bytes[0]! & 0xe0) !== 0x80 || (bytes[1] !== SR && bytes[1] !== RR)) return undefined;
   const packets: RtcpPacket[] = [];
   for (let at = 0; at < bytes.length; ) {
-    if (at + 4 > bytes.length || (bytes[at]! & 0xc0) !== 0x80) return undefined;
-    const end = at + 4 + ((bytes[at + 2]! << 8) | bytes[at + 3]!) * 4;
-    if (end > bytes.length) return undefined;
-    const padding = bytes[at]! & 0x20 ? bytes[end - 1]! : 0;
-    // Only the last packet may be padded, by a multiple of four bytes that leaves its header.
-    if (bytes[at]! & 0x20 && (end !== bytes.length || padding === 0 || padding % 4 !== 0 || end - padding < at + 4)) return undefined;
+    const end = endOfPacket(bytes, at);
+    const padding = end === undefined ? undefined : paddingOf(bytes, at, end);
+    if (end === undefined || padding === undefined) return undefined;
     const packet = parseOne(bytes, at, end - padding);
     if (packet === undefined) return undefined;
     packets.push(packet);
     at = end;
   }
   return packets;
+}
+
+/** Where the packet at `at` ends by its own length; undefined when that is no packet or not there. */
+function endOfPacket(bytes: Uint8Array, at: number): number | undefined {
+  if (at + 4 > bytes.length || (bytes[at]! & 0xc0) !== 0x80) return undefined;
+  const end = at + 4 + ((bytes[at + 2]! << 8) | bytes[at + 3]!) * 4;
+  return end <= bytes.length ? end : undefined;
+}
+
+/** Only the last packet may be padded, by a multiple of four bytes that leaves its header; undefined otherwise. */
+function paddingOf(bytes: Uint8Array, at: number, end: number): number | undefined {
+  if ((bytes[at]! & 0x20) === 0) return 0;
+  const padding = bytes[end - 1]!;
+  const allowed = end === bytes.length && padding > 0 && padding % 4 === 0 && end - padding >= at + 4;
+  return allowed ? padding : undefined;
 }
 
 function parseOne(bytes: Uint8Array, at: number, end: number): RtcpPacket | undefined {

@@ -1,86 +1,14 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { Socket } from 'node:dgram';
 import t from 'tap';
-import { decodePcmu, encodePcmu } from '../../media/codec/g711.ts';
-import { buildRtp, emptyRtpPacket, parseRtp, type RtpPacket } from '../../media/rtp/packet.ts';
+import { decodePcmu } from '../../media/codec/g711.ts';
 import { PortPool } from '../../media/rtp/port-pool.ts';
-import { buildRtcp, parseRtcp, type RtcpPacket } from '../../media/rtp/rtcp.ts';
+import { buildRtcp, type RtcpPacket } from '../../media/rtp/rtcp.ts';
 import { RtpSession, type RtpSessionOptions } from '../../media/rtp/rtp-session.ts';
+import { HOST, open, Phone, send, settle } from './phone.ts';
 import { seeded } from './simulated-network.ts';
 
-const HOST = '127.0.0.1';
 const ports = new PortPool({ from: 34_000, to: 34_999 });
-const loud = new Uint8Array(160);
-encodePcmu(Int16Array.from({ length: 160 }, (_, i) => 10_000 * Math.sin((2 * Math.PI * 500 * i) / 8000)), 0, 160, loud);
-
-/** A phone: an RTP and an RTCP socket on neighbouring ports, and everything that reached them. */
-class Phone {
-  readonly rtp: Socket;
-  readonly rtcp: Socket;
-  readonly received: { packet: RtpPacket; payload: Uint8Array }[] = [];
-  readonly reports: RtcpPacket[][] = [];
-  readonly #release: () => Promise<void>;
-  sequence = 100;
-  timestamp = 8000;
-  ssrc = 0xabcd;
-  payloadType = 0;
-
-  static async open(): Promise<Phone> {
-    const pair = await phones.bind(HOST);
-    return new Phone(pair.rtp, pair.rtcp, pair.release);
-  }
-
-  constructor(rtp: Socket, rtcp: Socket, release: () => Promise<void>) {
-    this.rtp = rtp;
-    this.rtcp = rtcp;
-    this.#release = release;
-    rtp.on('message', (bytes) => {
-      const packet = parseRtp(bytes, emptyRtpPacket());
-      if (packet) this.received.push({ packet, payload: bytes.subarray(packet.payloadStart, packet.payloadEnd) });
-    });
-    rtcp.on('message', (bytes) => void this.reports.push(parseRtcp(bytes)!));
-    open.push(this);
-  }
-
-  get remote(): { address: string; port: number } {
-    return { address: HOST, port: (this.rtp.address() as AddressInfo).port };
-  }
-
-  async speak(session: { port: number }, options: { packets?: number; payload?: Uint8Array; payloadType?: number; timestamp?: number } = {}): Promise<void> {
-    const { packets = 1, payload = loud } = options;
-    for (let i = 0; i < packets; i++) {
-      const header = { marker: false, payloadType: options.payloadType ?? this.payloadType, sequence: this.sequence++ & 0xffff, timestamp: options.timestamp ?? this.timestamp, ssrc: this.ssrc };
-      if (options.timestamp === undefined) this.timestamp += 160;
-      await send(this.rtp, buildRtp(header, payload), session.port);
-    }
-    await settle();
-  }
-
-  close(): Promise<void> {
-    return this.#release();
-  }
-}
-
-const phones = new PortPool({ from: 35_000, to: 35_999 });
-const open: { close(): Promise<unknown> }[] = [];
 t.afterEach(() => Promise.all(open.splice(0).map((one) => one.close())));
-
-function send(socket: Socket, bytes: Uint8Array, port: number): Promise<void> {
-  return new Promise((resolve, reject) => socket.send(bytes, port, HOST, (error) => (error ? reject(error) : resolve())));
-}
-
-/** Lets loopback datagrams arrive: a datagram of our own sent after them has come round. */
-async function settle(): Promise<void> {
-  const echo = createSocket('udp4');
-  echo.bind(0, HOST);
-  await once(echo, 'listening');
-  for (let i = 0; i < 3; i++) {
-    echo.send('x', (echo.address() as AddressInfo).port, HOST);
-    await once(echo, 'message');
-  }
-  echo.close();
-}
 
 /** A session on a clock that only moves when told to. */
 class Harness {
@@ -420,24 +348,4 @@ t.test('a peer whose port is closed: ICMP errors end nothing', async (t) => {
     await settle();
   }
   t.equal(call.session.stats().packetsSent, 20);
-});
-
-t.test('port pool: even pairs at random, held ports stepped over, all given back', async (t) => {
-  const pool = new PortPool({ from: 36_001, to: 36_008, random: () => 0 });
-  t.equal(pool.size, 3);
-  const blocker = createSocket('udp4');
-  blocker.bind(36_003, HOST);
-  await once(blocker, 'listening');
-  const fixed = new PortPool({ from: 36_002, to: 36_009, random: (() => { let next = 0; return (below: number) => next++ % below; })() });
-  const pairs = [await fixed.bind(HOST), await fixed.bind(HOST), await fixed.bind(HOST)];
-  t.same(pairs.map(({ port }) => port).sort(), [36_004, 36_006, 36_008]);
-  t.same(pairs.map(({ rtp, rtcp }) => [rtp.address().port, rtcp.address().port]), pairs.map(({ port }) => [port, port + 1]));
-  await t.rejects(fixed.bind(HOST), { message: /No free RTP port pair in 36002-36009/ });
-  await Promise.all(pairs.map((pair) => pair.release()));
-  await pairs[0]!.release();
-  t.equal(fixed.free, 4);
-  await t.rejects(fixed.bind('203.0.113.9'), { code: 'EADDRNOTAVAIL' });
-  t.equal(fixed.free, 4);
-  blocker.close();
-  for (const [from, to] of [[5000, 5000], [5001, 5002], [0, 10], [65_000, 70_000], [10, 5]] as const) t.throws(() => new PortPool({ from, to }), RangeError);
 });
