@@ -35,13 +35,12 @@ export function parseMessage(bytes: Buffer, limits: ParseLimits = PARSE_LIMITS):
   const lines = bytes.toString('latin1', 0, end === -1 ? bytes.length : end).split('\r\n');
   const start = parseStartLine(lines[0] ?? '');
   const { fields, problem } = parseFields(lines, limits);
-  const body = end === -1 ? Buffer.alloc(0) : bytes.subarray(end + 4);
+  if (start.kind === 'bad') return malformed(start.reason, start, fields, 400);
+  const reason = end === -1 ? 'the head does not end' : problem;
+  if (reason !== undefined) return malformed(reason, start, fields, 400);
+  if (start.kind === 'request' && start.version !== 'SIP/2.0') return malformed(`version ${excerpt(start.version)}`, start, fields, 505);
   try {
-    if (end === -1) throw new SipSyntaxError('the head does not end');
-    if (start.kind === 'bad') throw new SipSyntaxError(start.reason);
-    if (problem !== undefined) throw new SipSyntaxError(problem);
-    if (start.kind === 'request' && start.version !== 'SIP/2.0') return malformed(`version ${excerpt(start.version)}`, start, fields, 505);
-    return { kind: 'message', message: readMessage(start, new Headers(fields), body) };
+    return { kind: 'message', message: readMessage(start, new Headers(fields), bytes.subarray(end + 4)) };
   } catch (error) {
     if (!(error instanceof SipSyntaxError)) throw error;
     return malformed(error.message, start, fields, 400);

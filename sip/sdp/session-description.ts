@@ -96,17 +96,21 @@ function parseMediaLine(line: string): MediaLine | undefined {
 }
 
 function readSection(line: MediaLine, media: SdpMedia | undefined, session: SdpSession): MediaSection {
-  const connection = media?.connection ?? session.connection;
-  const address = connection === undefined ? undefined : String(connection.ip);
   return {
     ...line,
     payloads: line.formats.flatMap((format) => readPayload(format, media)),
-    address: address !== undefined && isIP(address) === Number(connection?.version) ? address : undefined,
+    address: ipAddress(media?.connection ?? session.connection),
     direction: direction(media?.direction) ?? direction(session.direction) ?? 'sendrecv',
     ptimeMs: milliseconds(media?.ptime ?? session.ptime),
     maxPtimeMs: milliseconds(media?.maxptime ?? session.maxptime),
     rtcpPort: portNumber(media?.rtcp?.port),
   };
+}
+
+function ipAddress(connection: SdpSession['connection']): string | undefined {
+  if (connection === undefined) return undefined;
+  const address = String(connection.ip);
+  return isIP(address) === Number(connection.version) ? address : undefined;
 }
 
 function readPayload(format: string, media: SdpMedia | undefined): PayloadFormat[] {

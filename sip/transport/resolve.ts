@@ -19,8 +19,13 @@ export async function resolveHop(uri: SipUri, peer: SipSource, context: ResolveC
   if (uri.host === '') return peer;
   const host = bareHost(uri.params.get('maddr') ?? uri.host);
   const address = plainAddress(isIP(host) === 0 ? await context.lookup(host) : host);
-  const named = uri.params.get('transport')?.toLowerCase();
-  const transport = named === 'tcp' || named === 'udp' ? named : uri.scheme === 'sips' ? 'tcp' : peer.transport;
+  const transport = transportOf(uri) ?? peer.transport;
   if (transport === 'tcp' && peer.transport === 'tcp' && address === peer.address && context.hasConnection(peer)) return peer;
   return { address, port: uri.port ?? DEFAULT_PORT, transport };
+}
+
+function transportOf(uri: SipUri): 'udp' | 'tcp' | undefined {
+  const named = uri.params.get('transport')?.toLowerCase();
+  if (named === 'tcp' || named === 'udp') return named;
+  return uri.scheme === 'sips' ? 'tcp' : undefined;
 }

@@ -111,19 +111,20 @@ export interface RequestParts {
 
 let branches = 0;
 
-/** A well-formed request from this peer. */
+/** A well-formed request from this peer; a Max-Forwards or Contact among `headers` takes the place of the usual one. */
 export function request(peer: Peer, method: string, parts: RequestParts): string {
-  const body = parts.body ?? '';
+  const { body = '', headers = [], uri = 'sip:+4930123456@127.0.0.1', branch = `auto${++branches}`, fromTag = 'caller', cseq = 1, cseqMethod = method } = parts;
+  const unless = (name: RegExp, line: string): string[] => (headers.some((given) => name.test(given)) ? [] : [line]);
   return [
-    `${method} ${parts.uri ?? 'sip:+4930123456@127.0.0.1'} SIP/2.0`,
-    `Via: SIP/2.0/${peer.transport} ${peer.address}:${peer.port};branch=z9hG4bK${parts.branch ?? `auto${++branches}`};rport`,
-    ...(parts.headers?.some((header) => /^max-forwards/i.test(header)) ? [] : ['Max-Forwards: 70']),
-    `From: "A Caller" <sip:+4940987654@127.0.0.1>;tag=${parts.fromTag ?? 'caller'}`,
+    `${method} ${uri} SIP/2.0`,
+    `Via: SIP/2.0/${peer.transport} ${peer.address}:${peer.port};branch=z9hG4bK${branch};rport`,
+    ...unless(/^max-forwards/i, 'Max-Forwards: 70'),
+    `From: "A Caller" <sip:+4940987654@127.0.0.1>;tag=${fromTag}`,
     `To: <sip:+4930123456@127.0.0.1>${parts.toTag === undefined ? '' : `;tag=${parts.toTag}`}`,
     `Call-ID: ${parts.callId}`,
-    `CSeq: ${parts.cseq ?? 1} ${parts.cseqMethod ?? method}`,
-    ...(parts.headers?.some((header) => /^contact/i.test(header)) ? [] : [`Contact: <sip:caller@${peer.address}:${peer.port}${peer.transport === 'TCP' ? ';transport=tcp' : ''}>`]),
-    ...(parts.headers ?? []),
+    `CSeq: ${cseq} ${cseqMethod}`,
+    ...unless(/^contact/i, `Contact: <sip:caller@${peer.address}:${peer.port}${peer.transport === 'TCP' ? ';transport=tcp' : ''}>`),
+    ...headers,
     ...(body === '' ? [] : [`Content-Type: ${parts.contentType ?? 'application/sdp'}`]),
     `Content-Length: ${Buffer.byteLength(body)}`,
     '',
