@@ -49,7 +49,8 @@ async function talk(gateway: BenchGateway, calls: number, turns: number): Promis
   const load = await RtpLoad.start();
   try {
     const callers = await load.open(calls);
-    const conversing = load.converse(callers.map(({ caller }) => caller), turns, OPENING_SECONDS + turns * TURN_SECONDS);
+    const withinSeconds = OPENING_SECONDS + turns * TURN_SECONDS;
+    const conversing = load.converse(callers.map(({ caller }) => caller), { turns, manner: 'interrupting', withinSeconds });
     const opened = await gateway.open(callers.map(({ port }) => port));
     await load.send(callers.map(({ caller }, i) => ({ caller, port: opened[i]?.rtpPort ?? 0 })));
     const exchanges = await conversing;

@@ -12,6 +12,7 @@ import { agentFor } from './bench-agent.ts';
 import type { FromGateway, GatewayOptions, OpenedCall, ToGateway } from './gateway-protocol.ts';
 import type { FromMediaThread, ToMediaThread } from './media-thread.ts';
 import { monotonicMs } from './monotonic.ts';
+import { serve } from './serve.ts';
 
 const options = JSON.parse(process.argv[2] ?? '{}') as GatewayOptions;
 const media = new Worker(new URL('./media-thread.ts', import.meta.url), { workerData: options, name: 'media' });
@@ -141,14 +142,7 @@ async function answer(message: ToGateway): Promise<FromGateway> {
   }
 }
 
-process.on('message', (message: ToGateway) => {
-  answer(message).then(
-    (reply) => process.send?.(reply),
-    (error: unknown) => process.send?.({ type: 'failed', message: String(error) } satisfies FromGateway),
-  );
-});
-process.on('disconnect', () => {
+serve(answer, async () => {
   clearInterval(busy);
-  void (writing?.stop() ?? Promise.resolve()).finally(() => process.exit(0));
+  await writing?.stop();
 });
-process.send?.({ type: 'ready' } satisfies FromGateway);

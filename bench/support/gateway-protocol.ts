@@ -43,12 +43,10 @@ export type ToGateway =
   | { type: 'events' };
 
 export type FromGateway =
-  | { type: 'ready' }
   | { type: 'opened'; calls: OpenedCall[] }
   | { type: 'ended'; summaries: CallSummary[] }
   | { type: 'loaded' }
   /** `written`: transactions acknowledged by the embedded database so far. */
   | { type: 'state'; mediaTid: number; priority: string; calls: number; written: number }
   | { type: 'allocated'; heapBytes: number; bufferBytes: number; largestCollectionMs: number }
-  | { type: 'events'; events: EngineEvent[] }
-  | { type: 'failed'; message: string };
+  | { type: 'events'; events: EngineEvent[] };

@@ -2,8 +2,8 @@ import { SILENT_PAYLOAD } from './speech-pattern.ts';
 import { isVoiced } from './ulaw.ts';
 
 const HEADER = 12;
-/** Frames of quiet after the opening before the caller speaks first. */
-const PAUSE_FRAMES = 20;
+/** The agent has finished once it was quiet for so long: longer than its pauses between sentences. */
+const QUIET_MS = { interrupting: 400, polite: 1200 };
 /** Frames of the agent's reply that the caller listens to before cutting in. */
 const LISTEN_FRAMES = 40;
 const REPLY_TIMEOUT_FRAMES = 250;
@@ -22,26 +22,33 @@ export interface ExchangeTurn {
   repliedAt?: number;
 }
 
+/** `interrupting` cuts into every reply, `polite` lets each one end. */
+export type Manner = keyof typeof QUIET_MS;
+
 export interface Exchange { openingAt?: number; turns: ExchangeTurn[] }
 
 type State =
-  | { kind: 'opening' }
-  | { kind: 'speaking'; turn: ExchangeTurn; frame: number }
+  /** The agent speaks, or is about to for the first time. */
+  | { kind: 'hearing' }
+  | { kind: 'speaking'; turn: ExchangeTurn; payloads: readonly Uint8Array[]; frame: number }
   | { kind: 'waiting'; turn: ExchangeTurn; frames: number }
   | { kind: 'listening'; frames: number }
   | { kind: 'done' };
 
-/** A caller who lets the opening end, speaks, hears the answer begin, and cuts into it with the next turn. */
+/** A caller who lets the opening end, speaks, hears the answer, and speaks again, according to its manner. */
 export class ExchangeCaller {
-  readonly #voice: readonly Uint8Array[];
+  readonly #voice: (turn: number) => readonly Uint8Array[];
   readonly #turnsWanted: number;
+  readonly #manner: Manner;
   readonly #now: () => number;
   readonly exchange: Exchange = { turns: [] };
-  #state: State = { kind: 'opening' };
+  #state: State = { kind: 'hearing' };
   #agentVoicedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: { voice: readonly Uint8Array[]; turns: number; now: () => number }) {
+  /** `voice` gives the payloads of each turn, counted from 0. */
+  constructor(options: { voice: (turn: number) => readonly Uint8Array[]; turns: number; manner: Manner; now: () => number }) {
     this.#voice = options.voice;
+    this.#manner = options.manner;
     this.#turnsWanted = options.turns;
     this.#now = options.now;
   }
@@ -58,15 +65,15 @@ export class ExchangeCaller {
     this.exchange.openingAt ??= now;
     if (this.#state.kind !== 'waiting') return;
     this.#state.turn.repliedAt = now;
-    this.#state = this.exchange.turns.length >= this.#turnsWanted ? { kind: 'done' } : { kind: 'listening', frames: 0 };
+    this.#state = this.#afterReply();
   }
 
   /** The payload of the packet that is sent now, every 20 ms. */
   next(): Uint8Array {
     const state = this.#state;
     switch (state.kind) {
-      case 'opening': {
-        const quiet = this.exchange.openingAt !== undefined && this.#now() - this.#agentVoicedAt > PAUSE_FRAMES * 20;
+      case 'hearing': {
+        const quiet = this.exchange.openingAt !== undefined && this.#now() - this.#agentVoicedAt > QUIET_MS[this.#manner];
         return quiet ? this.#speak(false) : SILENT_PAYLOAD;
       }
       case 'listening':
@@ -81,16 +88,22 @@ export class ExchangeCaller {
     }
   }
 
+  #afterReply(): State {
+    if (this.exchange.turns.length >= this.#turnsWanted) return { kind: 'done' };
+    return this.#manner === 'polite' ? { kind: 'hearing' } : { kind: 'listening', frames: 0 };
+  }
+
   #speak(cutIn: boolean): Uint8Array {
     const now = this.#now();
     const turn: ExchangeTurn = { startedAt: now, endedAt: now, cutIn };
+    const payloads = this.#voice(this.exchange.turns.length);
     this.exchange.turns.push(turn);
-    this.#state = { kind: 'speaking', turn, frame: 1 };
-    return this.#voice[0] ?? SILENT_PAYLOAD;
+    this.#state = { kind: 'speaking', turn, payloads, frame: 1 };
+    return payloads[0] ?? SILENT_PAYLOAD;
   }
 
   #speakOn(state: Extract<State, { kind: 'speaking' }>): Uint8Array {
-    const payload = this.#voice[state.frame++];
+    const payload = state.payloads[state.frame++];
     if (payload) {
       state.turn.endedAt = this.#now();
       return payload;

@@ -4,8 +4,9 @@ import { monotonicMs } from './monotonic.ts';
 import { ArrivalLog } from './receiver-stats.ts';
 import { RtpCaller } from './rtp-caller.ts';
 import { ExchangeCaller } from './rtp-exchange.ts';
+import { serve } from './serve.ts';
 import type { Arrivals, FromLoad, ToLoad } from './rtp-load-protocol.ts';
-import { SILENT_PAYLOAD, voicedPayloads } from './speech-pattern.ts';
+import { clipPayloads, SILENT_PAYLOAD, voicedPayloads } from './speech-pattern.ts';
 
 const PERIOD_MS = 20;
 const VOICED_FRAMES = 60;
@@ -16,10 +17,11 @@ const MAX_LATENESS_KEPT = 1_000_000;
 
 const voice = voicedPayloads(VOICED_FRAMES);
 
-interface Sender { caller: RtpCaller; dueAt: number; frame: number; exchange: ExchangeCaller | undefined }
+interface Sender { caller: RtpCaller; dueAt: number; frame: number }
 
 const callers: RtpCaller[] = [];
 const senders: Sender[] = [];
+const exchanges = new Map<RtpCaller, ExchangeCaller>();
 let lateness: number[] | undefined;
 
 /** Sends what is due; a sleep of one millisecond keeps the batches small, so that receiving is hardly delayed. */
@@ -30,7 +32,8 @@ function sendDue(): void {
       if (lateness && lateness.length < MAX_LATENESS_KEPT) lateness.push(now - sender.dueAt);
       sender.dueAt += PERIOD_MS;
       const frame = sender.frame++;
-      sender.caller.send(sender.exchange ? sender.exchange.next() : (voice[frame % PATTERN_FRAMES] ?? SILENT_PAYLOAD), frame === 0);
+      const payload = exchanges.get(sender.caller)?.next() ?? voice[frame % PATTERN_FRAMES] ?? SILENT_PAYLOAD;
+      sender.caller.send(payload, frame === 0);
     }
   }
 }
@@ -51,7 +54,7 @@ async function send(to: { caller: number; port: number }[]): Promise<void> {
   for (const { caller, index } of connected) {
     const phase = ((index * SPREAD) % 1) * PERIOD_MS;
     // Bursts start at different frames, or every caller would speak at once.
-    senders.push({ caller, dueAt: from + phase, frame: (index * 37) % PATTERN_FRAMES, exchange: undefined });
+    senders.push({ caller, dueAt: from + phase, frame: (index * 37) % PATTERN_FRAMES });
   }
 }
 
@@ -83,13 +86,13 @@ async function measure(seconds: number): Promise<Arrivals> {
   };
 }
 
-async function converse(indexes: number[], turns: number, withinSeconds: number): Promise<FromLoad> {
+async function converse({ callers: indexes, turns, manner, withinSeconds, clips }: Extract<ToLoad, { type: 'converse' }>): Promise<FromLoad> {
+  const spoken = clips ? clips.map(clipPayloads) : [voice];
   const talking = indexes.map((index) => {
     const caller = at(index);
-    const exchange = new ExchangeCaller({ voice, turns, now: monotonicMs });
-    const sender = senders.find((candidate) => candidate.caller === caller);
-    if (!sender) throw new Error(`caller ${index} was told to converse before it was told where to send`);
-    sender.exchange = exchange;
+    const says = (turn: number): Uint8Array[] => spoken[(index + turn) % spoken.length] ?? voice;
+    const exchange = new ExchangeCaller({ voice: says, turns, manner, now: monotonicMs });
+    exchanges.set(caller, exchange);
     caller.onPacket = (packet) => exchange.hear(packet);
     return { index, exchange };
   });
@@ -119,7 +122,7 @@ async function answer(message: ToLoad): Promise<FromLoad> {
     case 'open': return { type: 'ports', ports: await open(message.callers) };
     case 'send': await send(message.to); return { type: 'sending' };
     case 'measure': return measure(message.seconds);
-    case 'converse': return converse(message.callers, message.turns, message.withinSeconds);
+    case 'converse': return converse(message);
   }
 }
 
@@ -128,13 +131,5 @@ function tick(): void {
   setTimeout(tick, 1);
 }
 
-process.on('message', (message: ToLoad) => {
-  answer(message).then(
-    (reply) => process.send?.(reply),
-    (error: unknown) => process.send?.({ type: 'failed', message: String(error) } satisfies FromLoad),
-  );
-});
-// A generator whose benchmark is gone must not go on sending.
-process.on('disconnect', () => process.exit(0));
 tick();
-process.send?.({ type: 'ready' } satisfies FromLoad);
+serve(answer);

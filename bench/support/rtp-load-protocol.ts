@@ -1,6 +1,6 @@
-import type { Exchange } from './rtp-exchange.ts';
+import type { Exchange, Manner } from './rtp-exchange.ts';
 
-/** What a benchmark says to its RTP generator, and back. One request at a time; each is answered by the reply named beside it. */
+/** What a benchmark says to its RTP generator, and back. Each request is answered by the reply named beside it. */
 export type ToLoad =
   /** Bind this many further callers. -> `ports` */
   | { type: 'open'; callers: number }
@@ -8,8 +8,17 @@ export type ToLoad =
   | { type: 'send'; to: { caller: number; port: number }[] }
   /** Log what all callers receive for so long. -> `arrivals` */
   | { type: 'measure'; seconds: number }
-  /** These callers hold a conversation of so many turns each, at most so long. -> `exchanges` */
-  | { type: 'converse'; callers: number[]; turns: number; withinSeconds: number };
+  /** These callers hold a conversation. -> `exchanges` */
+  | ({ type: 'converse'; callers: number[] } & Conversing);
+
+/** How callers converse: so many turns each, ended after `withinSeconds` whatever happens. */
+export interface Conversing {
+  turns: number;
+  manner: Manner;
+  withinSeconds: number;
+  /** Recordings (mono WAV) spoken in turn; without them, speech-like sound. */
+  clips?: string[];
+}
 
 export interface Arrivals {
   type: 'arrivals';
@@ -27,9 +36,7 @@ export interface Arrivals {
 }
 
 export type FromLoad =
-  | { type: 'ready' }
   | { type: 'ports'; ports: number[] }
   | { type: 'sending' }
   | Arrivals
-  | { type: 'exchanges'; exchanges: { caller: number; exchange: Exchange }[] }
-  | { type: 'failed'; message: string };
+  | { type: 'exchanges'; exchanges: { caller: number; exchange: Exchange }[] };

@@ -1,6 +1,6 @@
 import { BenchChild } from './child.ts';
 import { realtimePrefix } from './cpu.ts';
-import type { Arrivals, FromLoad, ToLoad } from './rtp-load-protocol.ts';
+import type { Arrivals, Conversing, FromLoad, ToLoad } from './rtp-load-protocol.ts';
 import type { Exchange } from './rtp-exchange.ts';
 
 const PRIORITY = 60;
@@ -38,8 +38,9 @@ export class RtpLoad {
     return this.#child.ask({ type: 'measure', seconds }, 'arrivals');
   }
 
-  async converse(callers: number[], turns: number, withinSeconds: number): Promise<{ caller: number; exchange: Exchange }[]> {
-    return (await this.#child.ask({ type: 'converse', callers, turns, withinSeconds }, 'exchanges')).exchanges;
+  /** Resolves once every caller has had its turns, or the time is up. */
+  async converse(callers: number[], conversing: Conversing): Promise<{ caller: number; exchange: Exchange }[]> {
+    return (await this.#child.ask({ type: 'converse', callers, ...conversing }, 'exchanges')).exchanges;
   }
 
   async close(): Promise<void> {

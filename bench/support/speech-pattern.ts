@@ -1,4 +1,5 @@
-import { encodeUlaw } from './ulaw.ts';
+import { readSpeechFile } from '../../test/support/speech-fixtures.ts';
+import { encodeUlaw, isVoiced } from './ulaw.ts';
 
 const LINE_RATE = 8000;
 const FRAME = 160;
@@ -21,6 +22,25 @@ export function voicedSamples(samples: number, rate: number): Int16Array {
 export function voicedPayloads(frames: number): Uint8Array[] {
   const samples = voicedSamples(frames * FRAME, LINE_RATE);
   return Array.from({ length: frames }, (_, frame) => encodeUlaw(samples.subarray(frame * FRAME, (frame + 1) * FRAME)));
+}
+
+/** A recording as u-law frames, from its first to its last frame that an ear notices. */
+export function clipPayloads(path: string): Uint8Array[] {
+  const samples = readSpeechFile(path, LINE_RATE);
+  const frames = Array.from({ length: Math.floor(samples.length / FRAME) }, (_, frame) => encodeUlaw(samples.subarray(frame * FRAME, (frame + 1) * FRAME)));
+  const voiced = frames.map((frame) => isVoiced(frame, 0));
+  return frames.slice(voiced.indexOf(true), voiced.lastIndexOf(true) + 1);
+}
+
+/** The longest pause inside such frames, ms. */
+export function longestPauseMs(frames: Uint8Array[]): number {
+  let longest = 0;
+  let pause = 0;
+  for (const frame of frames) {
+    pause = isVoiced(frame, 0) ? 0 : pause + 20;
+    longest = Math.max(longest, pause);
+  }
+  return longest;
 }
 
 function voice(seconds: number): number {
