@@ -22,8 +22,13 @@ interface Entry {
 
 export type Found = { readonly kind: 'live'; readonly user: DialogUser } | { readonly kind: 'ended' } | { readonly kind: 'unknown' };
 
+/** Ended dialogs remembered at most; the oldest are forgotten first. */
+const MAX_ENDED = 10_000;
+
 export class DialogTable {
   readonly #entries = new Map<string, Entry>();
+  /** In the order they ended. */
+  readonly #ended = new Set<string>();
   readonly #callIds = new Map<string, number>();
   readonly #timers: TimerSet;
   #live = 0;
@@ -53,6 +58,11 @@ export class DialogTable {
     return entry.user === undefined ? { kind: 'ended' } : { kind: 'live', user: entry.user };
   }
 
+  /** True while a dialog with these tags is live or just ended. */
+  has(dialog: Dialog): boolean {
+    return this.#entries.has(key(dialog.callId, dialog.localTag, dialog.remoteTag));
+  }
+
   /** Adds a dialog, or hands it to its next user. */
   set(dialog: Dialog, user: DialogUser): void {
     const id = key(dialog.callId, dialog.localTag, dialog.remoteTag);
@@ -73,17 +83,27 @@ export class DialogTable {
     if (entry?.user === undefined) return;
     entry.user = undefined;
     this.#live--;
-    this.#timers.set(id, TIMEOUT_MS, () => {
-      this.#entries.delete(id);
-      const left = (this.#callIds.get(dialog.callId) ?? 1) - 1;
-      if (left === 0) this.#callIds.delete(dialog.callId);
-      else this.#callIds.set(dialog.callId, left);
-    });
+    this.#ended.add(id);
+    this.#timers.set(id, TIMEOUT_MS, () => this.#forget(id));
+    const [oldest] = this.#ended;
+    if (oldest !== undefined && this.#ended.size > MAX_ENDED) this.#forget(oldest);
+  }
+
+  #forget(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    this.#timers.clear(id);
+    this.#ended.delete(id);
+    this.#entries.delete(id);
+    const left = (this.#callIds.get(entry.callId) ?? 1) - 1;
+    if (left === 0) this.#callIds.delete(entry.callId);
+    else this.#callIds.set(entry.callId, left);
   }
 
   close(): void {
     for (const entry of [...this.#entries.values()]) entry.user?.close();
     this.#timers.clearAll();
+    this.#ended.clear();
     this.#entries.clear();
     this.#callIds.clear();
     this.#live = 0;

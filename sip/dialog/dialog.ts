@@ -1,7 +1,9 @@
 /** A dialog's state (RFC 3261 section 12), as the UAS of the INVITE that made it. */
 import type { OutHeader } from '../message/build.ts';
 import { parseNameAddr, type NameAddr } from '../message/headers.ts';
+import { SipSyntaxError } from '../message/lexer.ts';
 import type { SipRequest } from '../message/message.ts';
+import { MAX_VALUES } from '../message/parse.ts';
 import { parseUri, type SipUri } from '../message/uri.ts';
 import type { OutRequest } from '../transaction/layer.ts';
 
@@ -24,12 +26,13 @@ export class Dialog {
   #remoteSequence: number;
   #localSequence = 0;
 
-  /** Section 12.1.1. Throws SipSyntaxError on a Record-Route that is none. */
+  /** Section 12.1.1. Throws SipSyntaxError on a Record-Route that is none, or too many. */
   constructor(invite: SipRequest, localTag: string) {
     this.callId = invite.callId;
     this.localTag = localTag;
     this.remoteTag = invite.from.tag ?? '';
     this.recordRoutes = invite.headers.list('record-route');
+    if (this.recordRoutes.length > MAX_VALUES) throw new SipSyntaxError(`${this.recordRoutes.length} Record-Routes, at most ${MAX_VALUES}`);
     this.#routeSet = this.recordRoutes.map((text) => ({ text, uri: parseNameAddr(text).uri }));
     this.#localUri = `${invite.headers.get('to') ?? ''};tag=${localTag}`;
     this.#remoteUri = invite.headers.get('from') ?? '';

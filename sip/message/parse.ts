@@ -17,6 +17,9 @@ export type Parsed =
   /** Not a message. `reply`: a request that can and should be answered with this status; absent: drop it. */
   | { readonly kind: 'malformed'; readonly reason: string; readonly reply?: { readonly status: 400 | 505 | 513; readonly to: ReplyTo } };
 
+/** Vias, Contacts or Record-Routes of one message: a call crosses a few proxies, 70 at most (Max-Forwards). */
+export const MAX_VALUES = 100;
+
 /** May stand once at most; several make the message ambiguous (RFC 4475 section 3.3.8). */
 const SINGLE = new Set(['from', 'to', 'call-id', 'cseq', 'max-forwards', 'content-length', 'content-type', 'content-disposition', 'expires', 'min-expires', 'date', 'retry-after', 'session-expires', 'min-se', 'rack', 'rseq']);
 
@@ -124,6 +127,7 @@ function required(headers: Headers, name: string): string {
 
 function readVias(vias: string[]): Via {
   if (vias[0] === undefined) throw new SipSyntaxError('no via');
+  if (vias.length > MAX_VALUES) throw new SipSyntaxError(`${vias.length} Vias, at most ${MAX_VALUES}`);
   for (const via of vias.slice(1)) parseVia(via);
   const top = parseVia(vias[0]);
   if (top.version !== '2.0') throw new SipSyntaxError(`Via of version ${excerpt(top.version)}`);
@@ -139,6 +143,7 @@ function readRequestUri(text: string): SipUri {
 function readContact(headers: Headers): NameAddr | undefined {
   const contacts = headers.list('contact');
   if (contacts[0] === undefined || contacts[0] === '*') return undefined;
+  if (contacts.length > MAX_VALUES) throw new SipSyntaxError(`${contacts.length} Contacts, at most ${MAX_VALUES}`);
   return contacts.map(parseNameAddr)[0];
 }
 

@@ -102,6 +102,11 @@ export class UasCore implements TransactionUser {
       transaction.respond({ status: 400, reason: dialog, headers: responseHeaders });
       return;
     }
+    // The same INVITE again after its transaction: it must not take over the dialog it made (section 8.2.2.2).
+    if (this.#context.dialogs.has(dialog)) {
+      transaction.respond({ status: 482, headers: responseHeaders });
+      return;
+    }
     const requestUri = asSipUri(request.uri, this.#options.advertisedHost);
     const limitMs = answerLimit(request, this.#options.limits.answerMs);
     const invite = new IncomingInvite({ transaction, dialog, requestUri, offer: content.sdp, limitMs }, this.#context);

@@ -190,6 +190,25 @@ t.test('no ACK within 64*T1: BYE, and the dialog ends with no_ack', async (t) =>
   t.equal(setup.ua.counts().dialogs, 0);
 });
 
+t.test('the same INVITE long after its transaction does not take over the dialog', async (t) => {
+  const { setup, peer, dialog, say } = await call(t, { branch: 'again' });
+  say('ACK', 1);
+  await dialog.acknowledged;
+  setup.clock.advance(40_000);
+  peer.send(request(peer, 'INVITE', { callId: 'call', branch: 'again', body: SDP }));
+  await peer.next('SIP/2.0 482');
+  say('BYE', 2);
+  await peer.next('SIP/2.0 200');
+  t.same(dialog.signal.reason, { kind: 'remote_bye' });
+  peer.send(request(peer, 'INVITE', { callId: 'call', branch: 'again', body: SDP }));
+  await peer.next('SIP/2.0 482');
+  setup.clock.advance(40_000);
+  t.equal(setup.invites.length, 1);
+  peer.send(request(peer, 'INVITE', { callId: 'call', branch: 'again', body: SDP }));
+  await peer.next('SIP/2.0 100');
+  t.equal(setup.ua.counts().dialogs, 1);
+});
+
 t.test('bye() before the ACK waits for it (section 15)', async (t) => {
   const { peer, dialog, say } = await call(t);
   const gone = dialog.bye();

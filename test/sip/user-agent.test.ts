@@ -109,6 +109,7 @@ t.test('methods, extensions, schemes, hops: the RFC\'s answers', async (t) => {
   await answered('INVITE', 400, { body: SDP, headers: ['Contact: *'] });
   await answered('INVITE', 400, { body: SDP, headers: ['Contact: <mailto:a@b>'] });
   await answered('INVITE', 400, { body: SDP, headers: ['Record-Route: <'] });
+  await answered('INVITE', 400, { body: SDP, headers: [`Record-Route: ${Array.from({ length: 101 }, () => '<sip:a;lr>').join()}`] });
   await answered('INVITE', 400, { body: SDP, contentType: '' });
   await answered('OPTIONS', 400, { cseqMethod: 'INVITE' });
   t.equal(invites.length, 0, 'none of these reached the user');
