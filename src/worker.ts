@@ -19,8 +19,9 @@ const watchdog = new PriorityWatchdog();
 const clock = new MediaClock({ now, onRun: (durationMs) => watchdog.observe(durationMs) });
 const ports = new PortPool(options.rtpPorts);
 const browsers = await BrowserServer.listen({ host: options.host, port: options.browserPort });
+const engines = createEngines({ modelPorts: options.modelPorts, ...(options.llm ? { llm: options.llm } : {}) });
 const host = new SessionHost({
-  engines: createEngines({ modelPorts: options.modelPorts, ...(options.llm ? { llm: options.llm } : {}) }),
+  engines,
   clock,
   browsers,
   host: options.host,
@@ -34,7 +35,7 @@ async function close(): Promise<void> {
   await host.close();
   clock.stop();
   await browsers.close();
-  for (const port of [options.modelPorts.vad, ...options.modelPorts.stt, ...options.modelPorts.tts]) port.close();
+  await engines.close();
   control.close();
 }
 

@@ -4,15 +4,13 @@ import type { LiveCalls, RealtimeRequest } from '../resources/calls/live-calls.t
 import type { CallRecords } from './call-records.ts';
 import { LiveCall } from './live-call.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import type { AgentSpec, OpenCall } from './worker-protocol.ts';
+import type { OpenCall } from './worker-protocol.ts';
 
 export interface CallControlOptions {
   pool: WorkerPool;
   records: CallRecords;
   /** Calls at once in this process: what the embedded engines can carry. */
   capacity: number;
-  /** The agent as the worker needs it, and where to record. */
-  resolveAgent: (request: RealtimeRequest) => Promise<{ agent: AgentSpec; recordingPath?: string }>;
   /** `ws://…` address of the socket for this session, given the worker's own port. */
   browserUrl: (sessionId: string, browserPort: number) => string;
   refuse: (code: 'concurrency_limit' | 'service_unavailable', message: string) => Error;
@@ -74,17 +72,10 @@ export class CallControl implements LiveCalls {
   async openRealtime(request: RealtimeRequest): Promise<{ url: string }> {
     const place = this.reserve();
     if (place !== 'ok') throw this.#refusal(place);
-    let resolved;
-    try {
-      resolved = await this.#options.resolveAgent(request);
-    } catch (error) {
-      this.release();
-      throw error;
-    }
     const { call, opened } = this.open({
       type: 'open',
       callId: request.callId,
-      agent: resolved.agent,
+      agent: request.agent,
       leg: {
         kind: 'browser',
         sessionId: request.sessionId,
@@ -93,7 +84,7 @@ export class CallControl implements LiveCalls {
         allowedOrigins: request.allowedOrigins,
         audio: request.audio,
       },
-      ...(resolved.recordingPath === undefined ? {} : { recordingPath: resolved.recordingPath }),
+      ...(request.recordingPath === undefined ? {} : { recordingPath: request.recordingPath }),
     }, () => this.#sessions.delete(request.sessionId));
     const browserPort = this.#options.pool.browserPortOf(request.callId);
     if (browserPort !== undefined) this.#sessions.set(request.sessionId, browserPort);
@@ -119,9 +110,11 @@ export class CallControl implements LiveCalls {
     clearTimeout(timer);
   }
 
-  /** Resolves once every record of an ended call is written, after the workers were told to close. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#calls.values()].map((call) => call.done));
+  /** Ends whatever is live; resolves once every call's record says so. */
+  async endAll(reason: EndReason): Promise<void> {
+    const calls = [...this.#calls.values()];
+    for (const call of calls) call.hangUp(reason);
+    await Promise.all(calls.map((call) => call.done));
   }
 
   #refusal(place: 'draining' | 'full' | 'not_ready'): Error {

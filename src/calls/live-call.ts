@@ -54,7 +54,8 @@ export class LiveCall {
     this.#options.pool.tell({ type: 'hangUp', callId: this.callId, reason });
   }
 
-  log(entry: Omit<CallLogEntry, 'at'>): void {
+  /** `at` is now where the entry does not say. */
+  log(entry: Omit<CallLogEntry, 'at'> & { at?: number }): void {
     const stamped = { at: Date.now(), ...entry };
     if (this.#pending < MAX_PENDING_WRITES) this.#write('log', () => this.#options.records.log(this.callId, stamped));
   }

@@ -33,8 +33,8 @@ export class PhoneCall {
     this.#local = { address: options.mediaAddress, port: NO_PORT, sessionId: String(Date.now()), version: 1, codecs };
   }
 
-  /** Rings, opens the leg, answers. Resolves once answered or ended. */
-  async run(): Promise<void> {
+  /** Rings, opens the leg, answers. Resolves once answered or ended. `onLive` gets the call as soon as it lives. */
+  async run(onLive: (call: LiveCall) => void): Promise<void> {
     this.#invite.ring();
     const { callId, agent, recordingPath } = this.#accepted;
     const leg = this.#firstLeg();
@@ -43,6 +43,7 @@ export class PhoneCall {
       (reason) => this.#onMediaEnded(reason),
     );
     this.#live = call;
+    onLive(call);
     const onCanceled = (): void => call.hangUp('caller_hangup');
     this.#invite.signal.addEventListener('abort', onCanceled, { once: true });
     if (this.#invite.signal.aborted) onCanceled();

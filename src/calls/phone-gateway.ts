@@ -1,7 +1,8 @@
 import { answerOffer } from '../../sip/sdp/answer.ts';
-import { uriUser, type InboundInvite } from '../../sip/user-agent.ts';
+import { uriUser, type InboundInvite, type TraceEntry } from '../../sip/user-agent.ts';
 import type { CallControl } from './call-control.ts';
 import { PhoneCall } from './phone-call.ts';
+import { SipTraces } from './sip-traces.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { AgentSpec } from './worker-protocol.ts';
 
@@ -28,6 +29,7 @@ const RETRY_AFTER_SECONDS = '5';
 /** Joins SIP to calls: an INVITE finds its number and agent, gets a media leg, is answered once the opening is ready, and ends once. */
 export class PhoneGateway {
   readonly #options: PhoneGatewayOptions;
+  readonly #traces = new SipTraces();
 
   constructor(options: PhoneGatewayOptions) {
     this.#options = options;
@@ -39,6 +41,11 @@ export class PhoneGateway {
       this.#options.log.warn({ sipCallId: invite.callId, error: String(error) }, 'an inbound call failed before it was answered');
       invite.reject(500);
     });
+  }
+
+  /** For the user agent's `onTrace`: each message becomes a line of its call's log. */
+  trace(entry: TraceEntry): void {
+    this.#traces.add(entry);
   }
 
   async #answer(invite: InboundInvite): Promise<void> {
@@ -64,7 +71,7 @@ export class PhoneGateway {
       control.release();
       throw error;
     }
-    await new PhoneCall(invite, accepted, route.codecs, this.#options).run();
+    await new PhoneCall(invite, accepted, route.codecs, this.#options).run((call) => this.#traces.follow(invite.callId, call));
   }
 
   /** Whether we share a codec; refuses with 488 and the reason when not. A late offer is negotiated at the ACK. */

@@ -166,6 +166,12 @@ export async function selectLiveOfNode(db: Queryable, nodeId: string): Promise<C
   return db.query<CallRow>(`${SELECT} WHERE node_id = $1 AND ended_at IS NULL ORDER BY id`, [nodeId]);
 }
 
+/** Whether a call that has not ended names `id` in `column`. */
+export async function existsLiveCall(db: Queryable, column: 'agent_id' | 'phone_number_id' | 'sip_trunk_id', id: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM call WHERE ended_at IS NULL AND ${column} = $1 LIMIT 1`, [id]);
+  return rows.length > 0;
+}
+
 /** Log, transcript and realtime session go with it (ON DELETE CASCADE). */
 export async function deleteCall(db: Queryable, id: string): Promise<void> {
   await db.query('DELETE FROM call WHERE id = $1', [id]);

@@ -1,0 +1,230 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { repairWav } from '../media/wav.ts';
+import { UserAgent } from '../sip/user-agent.ts';
+import { makeKeyring, readMasterKey } from './api/keyring.ts';
+import { ApiError } from './api/errors.ts';
+import { DEFAULT_RATE_LIMITS } from './api/rate-limit.ts';
+import { buildApp } from './app.ts';
+import { Admission } from './calls/admission.ts';
+import { CallControl } from './calls/call-control.ts';
+import { PhoneGateway } from './calls/phone-gateway.ts';
+import { relayUpgrades } from './calls/upgrade-relay.ts';
+import { WorkerPool } from './calls/worker-pool.ts';
+import { systemClock } from './clock.ts';
+import { talkPage } from './console/talk-page.ts';
+import type { AppContext } from './context.ts';
+import { openDatabase, type Database } from './db/database.ts';
+import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
+import { migrate } from './db/migrate.ts';
+import { engineCatalogue } from './engine-catalogue.ts';
+import { SpeechPool } from './engines/local/speech-pool.ts';
+import { AddressGuard } from './events/address-guard.ts';
+import { Webhooks } from './events/webhooks.ts';
+import { firstStart, type FirstStart } from './first-start.ts';
+import { routeInboundCall } from './inbound-calls.ts';
+import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
+import { FileRecordings } from './resources/calls/recording-storage.ts';
+import { listAllowedAddresses, onTrunksChanged } from './resources/sip-trunks/actions.ts';
+
+/** What the gateway is told; main.ts reads it from the environment, a test writes it down. */
+export interface GatewaySettings {
+  port: number;
+  host: string;
+  publicUrl: string;
+  sipPort: number;
+  publicAddress: string;
+  rtpPorts: { from: number; to: number };
+  browserPorts: number;
+  dataDir: string;
+  databaseUrl: string;
+  masterKey: string;
+  mediaWorkers: number;
+  drainSeconds: number;
+  allowPrivateAddresses: string[];
+  llmBaseUrl: string;
+  llmApiKey: string;
+  llmModel: string;
+  maxCallsPerCore: number;
+  mediaTimeoutSeconds: number;
+}
+
+/** A running gateway. */
+export interface Gateway {
+  readonly httpPort: number;
+  readonly sipPort: number;
+  readonly firstStart: FirstStart;
+  readonly context: AppContext;
+  readonly pool: WorkerPool;
+  /** Takes no new calls, lets live ones end within `drainMs`, then stops everything in reverse. */
+  stop(drainMs?: number): Promise<void>;
+}
+
+type Step = () => Promise<unknown> | unknown;
+const PROCESS_SPEECH = { sttThreads: Math.max(1, availableParallelism()), ttsThreads: 1 };
+
+/**
+ * Starts everything, each part after what it needs, and stops what was started when a later part fails.
+ * Throws an Error that says what to do.
+ */
+export async function startGateway(settings: GatewaySettings, log: Logger): Promise<Gateway> {
+  const stops: Step[] = [];
+  try {
+    return await start(settings, log, stops);
+  } catch (error) {
+    await stopAll(stops, log);
+    throw error;
+  }
+}
+
+async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Promise<Gateway> {
+  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
+  const [db, speech] = await Promise.all([openStore(settings, log, stops), startSpeech(log, stops)]);
+  const keyring = makeKeyring(readMasterKey(settings.masterKey, settings.dataDir));
+  const guard = new AddressGuard({ allowed: settings.allowPrivateAddresses });
+  const webhooks = new Webhooks({ db, keyring, guard, log });
+  stops.push(() => webhooks.close());
+  const recordings = new FileRecordings(join(settings.dataDir, 'recordings'));
+  const calls: CallsContext = { db, events: webhooks, recordings, nodeId: nodeId(settings.dataDir) };
+  const lost = await endLostCalls(calls, repairWav);
+  if (lost > 0) log.warn({ calls: lost }, 'calls that a killed process had were ended with node_lost');
+
+  const pool = await startPool(settings, speech, log, stops);
+  const control = callControl(settings, pool, calls, log);
+  const context: AppContext = {
+    db, log, keyring, clock: systemClock, liveCalls: control, events: webhooks, webhooks, guard, recordings,
+    engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
+    checks: healthChecks(db, pool, control),
+    options: { nodeId: calls.nodeId, publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: [new URL(settings.publicUrl).origin] },
+  };
+  const first = await firstStart(context);
+  const httpPort = await startHttp(settings, context, control, stops);
+  const agent = await startSip(settings, context, calls, control, pool, stops);
+  return {
+    httpPort, sipPort: agent.port, firstStart: first, context, pool,
+    stop: async (drainMs = settings.drainSeconds * 1000) => {
+      await control.drain(drainMs);
+      await stopAll(stops, log);
+    },
+  };
+}
+
+async function openStore(settings: GatewaySettings, log: Logger, stops: Step[]): Promise<Database> {
+  const embedded = settings.databaseUrl === '' ? await startEmbeddedPostgres({ dataDir: settings.dataDir, log }) : undefined;
+  if (embedded) stops.push(() => embedded.stop());
+  const db = openDatabase({ connection: embedded ? { socketDir: embedded.host } : { url: settings.databaseUrl }, log });
+  stops.push(() => db.close());
+  await migrate(db);
+  return db;
+}
+
+async function startSpeech(log: Logger, stops: Step[]): Promise<SpeechPool> {
+  const speech = await SpeechPool.start({ ...PROCESS_SPEECH, log: (level, event, detail) => log[level](detail, event) });
+  stops.push(() => speech.close());
+  return speech;
+}
+
+async function startPool(settings: GatewaySettings, speech: SpeechPool, log: Logger, stops: Step[]): Promise<WorkerPool> {
+  const size = settings.mediaWorkers || Math.max(1, availableParallelism() - 1);
+  const share = Math.floor((settings.rtpPorts.to - settings.rtpPorts.from + 1) / size);
+  const pool = await WorkerPool.start({
+    entry: new URL('./worker.ts', import.meta.url),
+    size,
+    workerData: (index) => ({
+      index,
+      host: settings.host,
+      rtpPorts: { from: settings.rtpPorts.from + index * share, to: settings.rtpPorts.from + (index + 1) * share - 1 },
+      browserPort: settings.browserPorts === 0 ? 0 : settings.browserPorts + index,
+      modelPorts: speech.connect(),
+      ...(settings.llmBaseUrl === '' ? {} : { llm: { baseUrl: settings.llmBaseUrl, apiKey: settings.llmApiKey, model: settings.llmModel } }),
+      mediaTimeoutMs: settings.mediaTimeoutSeconds * 1000,
+      realtimePriority: true,
+    }),
+    log,
+  });
+  stops.push(() => pool.close());
+  return pool;
+}
+
+function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsContext, log: Logger): CallControl {
+  const direct = new URL(settings.publicUrl).hostname === 'localhost';
+  return new CallControl({
+    pool,
+    log,
+    capacity: settings.maxCallsPerCore * availableParallelism(),
+    records: {
+      answered: (callId, at) => markAnswered(calls, callId, at),
+      transcript: (callId, item) => appendTranscript(calls, callId, item),
+      log: (callId, entry) => appendLog(calls, callId, entry),
+      end: (callId, end) => endCall(calls, callId, end),
+    },
+    // Behind a public address only one port is known to be reachable; on this machine the worker's own saves a relay.
+    browserUrl: (sessionId, browserPort) => {
+      const base = direct ? `ws://localhost:${browserPort}` : settings.publicUrl.replace(/^http/, 'ws');
+      return `${base}/v1/realtime?session=${sessionId}`;
+    },
+    refuse: (code, message) => new ApiError(code, message),
+  });
+}
+
+async function startHttp(settings: GatewaySettings, context: AppContext, control: CallControl, stops: Step[]): Promise<number> {
+  const app = await buildApp(context, [talkPage]);
+  const relay = relayUpgrades(app.server, (sessionId) => {
+    const port = control.browserPortOf(sessionId);
+    return port === undefined ? undefined : { host: '127.0.0.1', port };
+  });
+  stops.push(() => app.close(), () => relay.close());
+  await app.listen({ host: settings.host, port: settings.port });
+  const address = app.server.address();
+  return typeof address === 'object' && address ? address.port : settings.port;
+}
+
+async function startSip(settings: GatewaySettings, context: AppContext, calls: CallsContext, control: CallControl, pool: WorkerPool, stops: Step[]): Promise<UserAgent> {
+  const { db, log } = context;
+  const admission = await Admission.start(() => listAllowedAddresses(db));
+  stops.push(onTrunksChanged(() => void admission.refresh().catch((error: unknown) => log.error({ error: String(error) }, 'the trunks\' addresses could not be read again'))));
+  const phones = new PhoneGateway({ control, pool, mediaAddress: settings.publicAddress, log, route: (call) => routeInboundCall(context, calls, call) });
+  const agent = await UserAgent.start({
+    host: settings.host,
+    port: settings.sipPort,
+    advertisedAddress: settings.publicAddress,
+    userAgent: 'Wirevoice',
+    admits: ({ address }) => admission.admits(address),
+    onInvite: (invite) => phones.invite(invite),
+    onTrace: (entry) => phones.trace(entry),
+    onRefused: ({ source, reason }) => log.info({ source: source.address, reason }, 'SIP refused'),
+    onFault: (error) => log.error({ error: String(error) }, 'a SIP callback failed'),
+    draining: () => control.draining,
+  });
+  // Before the port closes: the workers end what is live, so that every peer gets its BYE.
+  stops.push(() => agent.close(), () => control.endAll('service_shutdown'));
+  return agent;
+}
+
+function healthChecks(db: Database, pool: WorkerPool, control: CallControl): AppContext['checks'] {
+  return [
+    { name: 'database', run: async () => void (await db.query('SELECT 1')) },
+    { name: 'media', run: async () => (pool.ready ? undefined : 'no media worker is ready') },
+    { name: 'draining', run: async () => (control.draining ? 'the service is shutting down' : undefined) },
+  ];
+}
+
+/** Names this installation's one node in the rows of live calls, the same after every start. */
+function nodeId(dataDir: string): string {
+  const file = join(dataDir, 'node-id');
+  if (!existsSync(file)) writeFileSync(file, `node_${randomBytes(6).toString('hex')}\n`, { mode: 0o600 });
+  return readFileSync(file, 'utf8').trim();
+}
+
+async function stopAll(stops: Step[], log: Logger): Promise<void> {
+  for (let stop = stops.pop(); stop; stop = stops.pop()) {
+    try {
+      await stop();
+    } catch (error) {
+      log.error({ error: String(error) }, 'a part did not stop cleanly');
+    }
+  }
+}
