@@ -8,6 +8,8 @@ const NEXT_CLAUSE_CHARS = 140;
 const MIN_CLAUSE_CHARS = 8;
 /** More of one sentence than this is never spoken. */
 const MAX_TEXT_CHARS = 4000;
+/** No word is longer; what goes on is noise that would be spelt out letter by letter. */
+const ENDLESS_WORD = /([^\s.,;:!?-]{45})[^\s.,;:!?-]*/g;
 
 // oxlint-disable-next-line no-control-regex -- they are what is taken out
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g;
@@ -25,6 +27,7 @@ export function speakable(text: string): string {
     .replace(/[\u0300-\u036f]/g, '')
     .replace(/[^\x20-\x7e]+/g, ' ')
     .replace(/[*_`#<>|~^\\]+/g, ' ')
+    .replace(ENDLESS_WORD, '$1')
     .replace(/ {2,}/g, ' ')
     .trim();
 }

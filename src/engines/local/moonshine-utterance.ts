@@ -1,4 +1,4 @@
-import { SAMPLE_RATE } from '../../../media/audio-frame.ts';
+import { FRAME_SAMPLES, SAMPLE_RATE } from '../../../media/audio-frame.ts';
 import { AgreedPrefix } from './agreed-prefix.ts';
 import type { Decode, SttDecoder } from './stt-decoder.ts';
 import { Clip, type PreRoll } from './utterance.ts';
@@ -15,6 +15,8 @@ const MIN_CONFIDENCE = 0.35;
 
 /** What is left after a cut and this much quieter than what was cut off (20 dB) is no speech; the model would invent some. */
 const SILENT_RATIO = 0.01;
+/** Energy of a frame at -60 dBFS: below it there is nothing to understand, though the model would say "You". */
+const SILENT_ENERGY = FRAME_SAMPLES * 32.8 ** 2;
 
 export interface Outcome { text: string; confidence: number }
 
@@ -131,7 +133,7 @@ export class Utterance {
   #startFull(): { decode: Decode; outcome: Promise<Outcome> } {
     this.#dropPartial();
     const eosReject = this.#heard < WEAK_SAMPLES ? WEAK_EOS_REJECT : NEVER_REJECT;
-    const decode = this.#isSilentTail()
+    const decode = this.#isSilent()
       ? { result: Promise.resolve(undefined), cancel: (): void => {} }
       : this.#decoder.decode({ kind: 'full', pcm: this.#clip.copy(), prefix: [], eosReject });
     const samples = this.#clip.length;
@@ -170,8 +172,8 @@ export class Utterance {
     this.#partialDue = this.#clip.length + PARTIAL_SAMPLES;
   }
 
-  #isSilentTail(): boolean {
-    return this.#heads.length > 0 && this.#clip.peakEnergy() < this.#headEnergy * SILENT_RATIO;
+  #isSilent(): boolean {
+    return this.#clip.peakEnergy() < Math.max(SILENT_ENERGY, this.#headEnergy * SILENT_RATIO);
   }
 
   #joined(last: string): string {

@@ -9,11 +9,15 @@ const REPLY_TIMEOUT_MS = 15_000;
 /** Requests that may wait for a thread to come up. */
 const MAX_QUEUED = 256;
 
+const DOWN_LOAD = 1e9;
+
 interface LineEvents<Reply> {
   onReply: (reply: Reply) => void;
   /** The thread is gone, and with it all it was asked. The pool attaches its successor by itself. */
   onLost: () => void;
   onAttached?: () => void;
+  /** The pool is closed, or gone: no thread will come any more. */
+  onClosed?: () => void;
 }
 
 /**
@@ -29,7 +33,12 @@ export class ModelLine<Request, Reply> {
     this.#line = line;
     this.#events = events;
     line.on('message', (message: Attach) => this.#attach(message.port));
+    line.on('close', () => this.#events.onClosed?.());
     line.unref();
+  }
+
+  get attached(): boolean {
+    return this.#direct !== undefined;
   }
 
   /** False when no thread is there to take it: nothing was sent. */
@@ -69,25 +78,31 @@ export class ModelClient<Request extends Numbered, Reply extends Numbered> {
   readonly #pending = new Map<number, Pending<Reply>>();
   #queued: Queued<Request>[] = [];
   #load = 0;
+  #closed = false;
 
   constructor(name: string, line: MessagePort) {
     this.#name = name;
     this.#line = new ModelLine(line, {
       onReply: (reply) => this.#settle(reply.id)?.resolve(reply),
-      onLost: () => this.#failAll('closed', 'its thread ended unexpectedly'),
+      onLost: () => this.#failAll('its thread ended', true),
       onAttached: () => this.#sendQueued(),
+      onClosed: () => this.#end(),
     });
   }
 
-  /** Sum of the weights of what is under way. */
+  /** Sum of the weights of what is under way; very high while its thread is down, so that another one is asked. */
   get load(): number {
-    return this.#load;
+    return this.#line.attached ? this.#load : this.#load + DOWN_LOAD;
   }
 
-  /** `request.id` must be unique per client. Rejects with EngineError `closed` or `timeout`, both worth a retry. */
+  /** `request.id` must be unique per client. Rejects with EngineError `closed` or `timeout`, worth a retry unless this client was closed. */
   ask(request: Request, options: { weight: number; transfer?: Transferable[] }): Promise<Reply> {
     const transfer = options.transfer ?? [];
     return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new EngineError('closed', `${this.#name}: it was closed`, { retry: false }));
+        return;
+      }
       const sent = this.#line.send(request, transfer);
       if (!sent && this.#queued.length >= MAX_QUEUED) {
         reject(new EngineError('closed', `${this.#name}: no thread is up and ${MAX_QUEUED} requests wait already`, { retry: true }));
@@ -108,7 +123,13 @@ export class ModelClient<Request extends Numbered, Reply extends Numbered> {
 
   close(): void {
     this.#line.close();
-    this.#failAll('closed', 'it was closed');
+    this.#end();
+  }
+
+  #end(): void {
+    this.#closed = true;
+    this.#queued = [];
+    this.#failAll('it was closed', false);
   }
 
   #expire(id: number): void {
@@ -135,10 +156,11 @@ export class ModelClient<Request extends Numbered, Reply extends Numbered> {
     }
   }
 
-  #failAll(kind: 'closed', why: string): void {
+  /** What was sent is lost; what waits for the next thread is not. */
+  #failAll(why: string, retry: boolean): void {
     const waiting = new Set(this.#queued.map((entry) => entry.request.id));
     for (const id of [...this.#pending.keys()]) {
-      if (!waiting.has(id)) this.#settle(id)?.reject(new EngineError(kind, `${this.#name}: ${why}`, { retry: true }));
+      if (!waiting.has(id)) this.#settle(id)?.reject(new EngineError('closed', `${this.#name}: ${why}`, { retry }));
     }
   }
 }

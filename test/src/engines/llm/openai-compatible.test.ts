@@ -132,6 +132,7 @@ t.test('nobody listens there', async (t) => {
 t.test('an abort ends the reply quietly, drops the connection and estimates', async (t) => {
   fake.next({ text: ['One', ' two'], fault: { kind: 'stall', afterChunks: 2 } });
   const turn = new AbortController();
+  const before = fake.aborted;
   const seen: LlmEvent[] = [];
   for await (const event of ask({ signal: turn.signal })) {
     seen.push(event);
@@ -139,8 +140,8 @@ t.test('an abort ends the reply quietly, drops the connection and estimates', as
   }
   t.equal(textOf(seen), 'One');
   t.match(seen.at(-1), { kind: 'usage', usage: { measure: 'output_token', source: 'estimated' } });
-  while (fake.aborted === 0) await new Promise(setImmediate);
-  t.equal(fake.aborted, 1);
+  while (fake.aborted === before) await new Promise(setImmediate);
+  t.equal(fake.aborted, before + 1);
 });
 
 t.test('a signal that is aborted already asks nothing', async (t) => {
