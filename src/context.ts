@@ -9,8 +9,8 @@ import type { Webhooks } from './events/webhooks.ts';
 import type { EngineCatalogue } from './resources/agents/engine-catalogue.ts';
 import type { LiveCalls } from './resources/calls/live-calls.ts';
 import type { RecordingStorage } from './resources/calls/recording-storage.ts';
+import type { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
 
-// Lead: src/events/**, resources/calls/** and resources/realtime-sessions/** are written; build on them (remove this line).
 /** What the resources work with. Made once by main.ts (or a test) and handed to `buildApp`. */
 export interface AppContext {
   db: Database;
@@ -23,14 +23,15 @@ export interface AppContext {
   guard: AddressGuard;
   engines: EngineCatalogue;
   recordings: RecordingStorage;
+  trunkChanges: TrunkChanges;
+  /** Names this process in rows of live calls. */
+  nodeId: string;
   /** Ready to take traffic? Each names itself and says why not. */
   checks: HealthCheck[];
   options: AppOptions;
 }
 
 export interface AppOptions {
-  /** Names this process in rows of live calls. */
-  nodeId: string;
   /** Without a trailing slash. */
   publicUrl: string;
   rateLimits: RateLimits;

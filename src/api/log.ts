@@ -5,7 +5,7 @@ const REDACTED_KEYS = [
   'authorization', 'cookie', 'password', 'secret', 'client_secret', 'clientSecret', 'token', 'masterKey', 'apiKey', 'llmApiKey',
   'system_prompt', 'systemPrompt', 'opening_message', 'openingMessage', 'metadata', 'variables', 'transcript', 'body',
 ];
-const SECRET_SHAPES = /\b(wv_(?:live|test)_|whsec_|wvc_|wvs_)[\w-]{8,}/g;
+const SECRET_SHAPES = /\b(wv_(?:live|test)_|whsec_|wvc_|wvs_|wvr_)[\w-]{8,}/g;
 
 /** Structured JSON logs. Secrets are redacted by key, and once more by shape in the finished line. */
 export function createLog(options: { level: string; destination?: DestinationStream }): Logger {

@@ -99,7 +99,8 @@ function hasBody(request: FastifyRequest): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
-function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, options: PlumbingOptions): void {
+/** Answers with the error body; faults of ours are logged, the caller sees none of their detail. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply, options: Pick<PlumbingOptions, 'log' | 'docsUrl'>): void {
   const answer = toApiError(error);
   if (answer.code === 'internal_error') options.log.error({ request_id: request.id, error: error instanceof Error ? error.stack : String(error) }, 'a request failed');
   if (answer.code === 'service_unavailable') options.log.warn({ request_id: request.id, error: String(error) }, 'a request was answered 503');

@@ -1,7 +1,8 @@
 import type { Keyring } from '../../api/keyring.ts';
 import { newToken } from '../../api/secrets.ts';
-import type { Database } from '../../db/database.ts';
-import { findAllowedOrigins, findSession, insertSession, insertSignInToken, takeSignInToken } from './store.ts';
+import type { Database, Queryable } from '../../db/database.ts';
+import { newId } from '../../db/id.ts';
+import { findAllowedOrigins, findFirstAccount, findSession, insertAccount, insertSession, insertSignInToken, lockFirstStart, selectAccountForUpdate, takeSignInToken } from './store.ts';
 
 const SIGN_IN_MS = 15 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
@@ -35,4 +36,19 @@ export async function findSessionAccount(db: Database, digest: Buffer, nowMs: nu
 /** Browser origins that may join this account's realtime sessions. */
 export function listAllowedOrigins(db: Database, accountId: string): Promise<string[]> {
   return findAllowedOrigins(db, accountId);
+}
+
+/** Lets changes to what an account has one of happen one after another, until the transaction ends. */
+export function lockAccount(db: Queryable, accountId: string): Promise<void> {
+  return selectAccountForUpdate(db, accountId);
+}
+
+/** The installation's first account; `isNew` for the one caller that made it. To be called in a transaction. */
+export async function ensureFirstAccount(db: Queryable, name: string, nowMs: number): Promise<{ accountId: string; isNew: boolean }> {
+  await lockFirstStart(db);
+  const existing = await findFirstAccount(db);
+  if (existing) return { accountId: existing.id, isNew: false };
+  const account = { id: newId(nowMs), name, createdAt: new Date(nowMs) };
+  await insertAccount(db, account);
+  return { accountId: account.id, isNew: true };
 }

@@ -19,6 +19,10 @@ export async function findAllowedOrigins(db: Queryable, accountId: string): Prom
   return row?.allowed_origins ?? [];
 }
 
+export async function selectAccountForUpdate(db: Queryable, accountId: string): Promise<void> {
+  await db.query('SELECT 1 FROM account WHERE id = $1 FOR UPDATE', [accountId]);
+}
+
 /** Makes processes that start at once on a new database wait for each other, until the transaction ends. */
 export async function lockFirstStart(db: Queryable): Promise<void> {
   await db.query('SELECT pg_advisory_xact_lock(7281003)');

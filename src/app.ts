@@ -1,0 +1,64 @@
+import cookie from '@fastify/cookie';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import Fastify, { type FastifyBaseLogger } from 'fastify';
+import type { App } from './api/app-type.ts';
+import { healthRoutes } from './api/health.ts';
+import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
+import { compileValidator } from './api/validation.ts';
+import type { AppContext } from './context.ts';
+import { findSessionAccount } from './resources/accounts/actions.ts';
+import { accountRoutes } from './resources/accounts/routes.ts';
+import { agentRoutes } from './resources/agents/routes.ts';
+import { findKeyForRequest } from './resources/api-keys/actions.ts';
+import { apiKeyRoutes } from './resources/api-keys/routes.ts';
+import { callRoutes } from './resources/calls/routes.ts';
+import { phoneNumberRoutes } from './resources/phone-numbers/routes.ts';
+import { realtimeSessionRoutes } from './resources/realtime-sessions/routes.ts';
+import { sipTrunkRoutes } from './resources/sip-trunks/routes.ts';
+import { webhookRoutes } from './resources/webhook/routes.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Adds routes that are not the API's own, such as the console's pages. Each route must declare its scope. */
+export type Extension = (app: App) => void | Promise<void>;
+
+/** The HTTP side, ready to listen. Throws when a route declares no scope. */
+export async function buildApp(context: AppContext, extensions: Extension[] = []): Promise<App> {
+  const { db, keyring, clock, log } = context;
+  const failing = { log, docsUrl: `${context.options.publicUrl}/docs` };
+  const app: App = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    exposeHeadRoutes: true,
+    // Malformed addresses fail before any hook runs.
+    frameworkErrors: (error, request, reply) => {
+      reply.header('Request-Id', request.id);
+      answerError(error, request, reply, failing);
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.setValidatorCompiler(compileValidator);
+  await app.register(cookie);
+  installPlumbing(app, {
+    ...failing,
+    keyring,
+    clock,
+    rateLimits: context.options.rateLimits,
+    principals: {
+      byApiKey: (digest) => findKeyForRequest(db, digest, clock.now()),
+      bySession: (digest) => findSessionAccount(db, digest, clock.now()),
+    },
+  });
+  healthRoutes(app, context);
+  for (const routes of [accountRoutes, apiKeyRoutes, agentRoutes, phoneNumberRoutes, sipTrunkRoutes, realtimeSessionRoutes, webhookRoutes]) routes(app, context);
+  callRoutes(app, context);
+  for (const extend of extensions) await extend(app);
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,105 @@
+import { ApiError } from '../../api/errors.ts';
+import type { Principal } from '../../api/principal.ts';
+import type { AppContext } from '../../context.ts';
+import type { Queryable } from '../../db/database.ts';
+import { newId } from '../../db/id.ts';
+import { isInLiveCall } from '../calls/in-use.ts';
+import { detachAgent, requirePhoneNumber } from '../phone-numbers/lookup.ts';
+import type { AgentDefinition, CreateAgent, UpdateAgent } from './schema.ts';
+import { findAgent, insertAgent, markAgentDeleted, updateAgent, type AgentRow } from './store.ts';
+import { fillVoice } from './voice.ts';
+
+const SILENCE = { reminder_after_ms: 10_000, reminder_text: 'Are you still there?', max_reminders: 1, hang_up_after_ms: 30_000 };
+const RECORDING = { enabled: true, channels: 'stereo', consent_message: null } as const;
+const DEFAULT_LANGUAGE = 'en-US';
+const MAX_DURATION_SECONDS = 3600;
+
+export type { AgentRow } from './store.ts';
+
+type AgentContext = Pick<AppContext, 'db' | 'engines' | 'clock'>;
+
+/** Throws ApiError as `toDefinition` does. */
+export async function createAgent(context: AgentContext, owner: { accountId: string; livemode: boolean }, body: CreateAgent): Promise<AgentRow> {
+  const now = context.clock.now();
+  const definition = toDefinition(context, body);
+  return context.db.transaction(async (transaction) => {
+    await checkReferences(transaction, owner, body);
+    return insertAgent(transaction, { id: newId(now), accountId: owner.accountId, livemode: owner.livemode, definition, now: new Date(now) });
+  });
+}
+
+/** The agent `id` names, for a caller of its own account and mode. Throws ApiError `agent_not_found`, `key_mode_mismatch`. */
+export async function requireAgent(db: Queryable, owner: { accountId: string; livemode: boolean }, id: string, param = 'id', lock: 'lock' | 'read' = 'read'): Promise<AgentRow> {
+  const row = await findAgent(db, owner.accountId, id, lock);
+  if (!row) throw new ApiError('agent_not_found', `No agent ${id} in this account.`, { param });
+  if (row.livemode !== owner.livemode) throw new ApiError('key_mode_mismatch', `Agent ${id} belongs to ${row.livemode ? 'live' : 'test'} mode.`, { param });
+  return row;
+}
+
+/** Changes the fields that were sent; objects are replaced whole. */
+export function changeAgent(context: AgentContext, principal: Principal, id: string, body: UpdateAgent): Promise<AgentRow> {
+  return context.db.transaction(async (transaction) => {
+    const row = await requireAgent(transaction, principal, id, 'id', 'lock');
+    if (Object.keys(body).length === 0) return row;
+    await checkReferences(transaction, principal, body);
+    const definition = toDefinition(context, { ...followLanguage(row.definition, body), ...body });
+    return updateAgent(transaction, row.id, definition, new Date(context.clock.now()));
+  });
+}
+
+/** Throws ApiError `agent_in_use` while a live call has it. */
+export function deleteAgent(context: AgentContext, principal: Principal, id: string): Promise<void> {
+  return context.db.transaction(async (transaction) => {
+    const row = await requireAgent(transaction, principal, id, 'id', 'lock');
+    if (await isInLiveCall(transaction, 'agent_id', row.id)) throw new ApiError('agent_in_use', undefined, { param: 'id' });
+    const now = new Date(context.clock.now());
+    await markAgentDeleted(transaction, row.id, now);
+    await detachAgent(transaction, row.id, now);
+  });
+}
+
+/** A voice that was filled in with the agent's language follows it. */
+function followLanguage(definition: AgentDefinition, { language }: UpdateAgent): AgentDefinition {
+  const { voice } = definition;
+  if (!language || voice.stt?.language !== definition.language) return definition;
+  return { ...definition, voice: { ...voice, stt: { ...voice.stt, language } } };
+}
+
+/** Fills in what a body leaves open. Throws ApiError `conflicting_voice`, `unknown_model`, `invalid_parameter`. */
+function toDefinition({ engines }: AgentContext, body: CreateAgent): AgentDefinition {
+  const language = body.language ?? DEFAULT_LANGUAGE;
+  const timezone = body.timezone ?? 'UTC';
+  if (!isTimezone(timezone)) throw new ApiError('invalid_parameter', `timezone must be an IANA name such as Europe/Berlin, not ${timezone}.`, { param: 'timezone' });
+  return {
+    name: body.name,
+    system_prompt: body.system_prompt,
+    opening_message: body.opening_message,
+    description: body.description ?? null,
+    voice: fillVoice(body.voice, language, engines),
+    language,
+    timezone,
+    knowledge_base_id: body.knowledge_base_id ?? null,
+    outbound_phone_number_id: body.outbound_phone_number_id ?? null,
+    appointment_booking_enabled: body.appointment_booking_enabled ?? false,
+    protect_opening: body.protect_opening ?? false,
+    silence: { ...SILENCE, ...body.silence },
+    max_duration_seconds: body.max_duration_seconds ?? MAX_DURATION_SECONDS,
+    recording: { ...RECORDING, ...body.recording, consent_message: body.recording?.consent_message ?? null },
+    variables: body.variables ?? {},
+  };
+}
+
+/** What the body names must exist, in the same account and mode. */
+async function checkReferences(db: Queryable, owner: { accountId: string; livemode: boolean }, body: UpdateAgent): Promise<void> {
+  if (body.knowledge_base_id) throw new ApiError('knowledge_base_not_found', `No knowledge base ${body.knowledge_base_id} in this account.`, { param: 'knowledge_base_id' });
+  if (body.outbound_phone_number_id) await requirePhoneNumber(db, owner, body.outbound_phone_number_id, 'outbound_phone_number_id');
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+import type { App } from '../../api/app-type.ts';
+import { readPage, toPage } from '../../api/pagination.ts';
+import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
+import type { AppContext } from '../../context.ts';
+import { changePhoneNumber, createPhoneNumber, deletePhoneNumber } from './actions.ts';
+import { requirePhoneNumber } from './lookup.ts';
+import { CreatePhoneNumber, ListPhoneNumbers, PhoneNumber, PhoneNumberList, UpdatePhoneNumber } from './schema.ts';
+import { listPhoneNumberRows, type PhoneNumberRow } from './store.ts';
+
+/** `/v1/phone-numbers`. */
+export function phoneNumberRoutes(app: App, context: AppContext): void {
+  const { db, keyring } = context;
+  const read = { scope: 'phone_numbers:read' } as const;
+  const write = { scope: 'phone_numbers:write' } as const;
+
+  app.post('/v1/phone-numbers', { config: write, schema: { body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
+    reply.code(201).send(present(await createPhoneNumber(context, request.principal, request.body))));
+
+  app.get('/v1/phone-numbers', { config: read, schema: { querystring: ListPhoneNumbers, response: { 200: PhoneNumberList } } }, async (request) => {
+    const page = readPage(keyring, request.query, 'phone-numbers', request.principal);
+    const rows = await listPhoneNumberRows(db, request.principal.accountId, request.principal.livemode, page);
+    return toPage(keyring, page, rows, (row) => ({ atMs: row.created_at.getTime(), id: row.id }), present);
+  });
+
+  app.get('/v1/phone-numbers/:id', { config: read, schema: { params: IdParams, querystring: NoQuery, response: { 200: PhoneNumber } } }, async (request) =>
+    present(await requirePhoneNumber(db, request.principal, request.params.id)));
+
+  app.patch('/v1/phone-numbers/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, body: UpdatePhoneNumber, response: { 200: PhoneNumber } } }, async (request) =>
+    present(await changePhoneNumber(context, request.principal, request.params.id, request.body)));
+
+  app.delete('/v1/phone-numbers/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+    await deletePhoneNumber(context, request.principal, request.params.id);
+    return { id: request.params.id, object: 'phone_number', deleted: true as const };
+  });
+}
+
+function present(row: PhoneNumberRow): PhoneNumber {
+  return {
+    id: row.id, object: 'phone_number', livemode: row.livemode, phone_number: row.phone_number, label: row.label, sip_trunk_id: row.sip_trunk_id,
+    agent_id: row.agent_id, outbound_enabled: row.outbound_enabled, fallback_number: row.fallback_number, status: statusOf(row),
+    created_at: iso(row.created_at), updated_at: iso(row.updated_at),
+  };
+}
+
+function statusOf(row: PhoneNumberRow): PhoneNumber['status'] {
+  if (row.sip_trunk_id === null) return 'no_trunk';
+  return row.agent_id === null ? 'no_agent' : 'active';
+}

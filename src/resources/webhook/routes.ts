@@ -1,0 +1,46 @@
+import type { App } from '../../api/app-type.ts';
+import { readPage, toPage } from '../../api/pagination.ts';
+import { iso, NoQuery } from '../../api/schemas.ts';
+import type { AppContext } from '../../context.ts';
+import { selectDeliveries, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
+import { changeWebhook, readWebhook, rotateWebhookSecret, testWebhook } from './actions.ts';
+import { ListDeliveries, TestWebhook, UpdateWebhook, Webhook, WebhookDelivery, WebhookDeliveryList, WebhookSecret } from './schema.ts';
+
+/** `/v1/webhook`: where the account's events go, and how that went. */
+export function webhookRoutes(app: App, context: AppContext): void {
+  const { db, keyring } = context;
+  const read = { scope: 'webhooks:read' } as const;
+  const write = { scope: 'webhooks:write' } as const;
+
+  app.get('/v1/webhook', { config: read, schema: { querystring: NoQuery, response: { 200: Webhook } } }, async (request) =>
+    present(await readWebhook(context, request.principal.accountId)));
+
+  app.patch('/v1/webhook', { config: write, schema: { querystring: NoQuery, body: UpdateWebhook, response: { 200: Webhook } } }, async (request) => {
+    const { config, newSecret } = await changeWebhook(context, request.principal.accountId, request.body);
+    return { ...present(config), ...(newSecret === undefined ? {} : { secret: newSecret }) };
+  });
+
+  app.post('/v1/webhook/rotate-secret', { config: write, schema: { querystring: NoQuery, response: { 200: WebhookSecret } } }, async (request) =>
+    ({ object: 'webhook_secret' as const, secret: await rotateWebhookSecret(context, request.principal.accountId) }));
+
+  app.get('/v1/webhook/deliveries', { config: read, schema: { querystring: ListDeliveries, response: { 200: WebhookDeliveryList } } }, async (request) => {
+    const { status } = request.query;
+    const page = readPage(keyring, request.query, 'webhook-deliveries', { accountId: request.principal.accountId }, { status });
+    const rows = await selectDeliveries(db, request.principal.accountId, status, page);
+    return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
+  });
+
+  app.post('/v1/webhook/test', { config: write, schema: { querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
+    presentDelivery(await testWebhook(context, request.principal, request.body.event)));
+}
+
+function present({ url, enabled, events, secret }: WebhookConfig): Webhook {
+  return { object: 'webhook', url, enabled, events, secret_set: secret !== undefined };
+}
+
+function presentDelivery(row: DeliveryRow): WebhookDelivery {
+  return {
+    id: row.id, object: 'webhook_delivery', event: row.event, url: row.url, attempt: row.attempt, status: row.status, response_status: row.response_status,
+    error: row.error, duration_ms: row.duration_ms, will_retry: row.will_retry, livemode: row.livemode, occurred_at: iso(row.occurred_at),
+  };
+}
