@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Resampler } from '../media/resampler.ts';
 import { BenchGateway } from './support/bench-gateway.ts';
 import { judged, missing, shown, type Figure, type Report } from './support/figures.ts';
 import { processCpuMs, residentBytes, threadCpuMs } from './support/cpu.ts';
@@ -5,8 +7,8 @@ import type { BenchOptions } from './support/options.ts';
 import { RTPENGINE, SIPP, startPeer, type PeerKind } from './support/peers.ts';
 import { RtpLoad } from './support/rtp-load.ts';
 import type { Arrivals } from './support/rtp-load-protocol.ts';
+import { voicedSamples } from './support/speech-pattern.ts';
 import { percentile } from './support/statistics.ts';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 const CPU_MS_PER_CALL_SECOND = 0.8;
 /** Fewer calls give smaller batches per wake-up, which cost more: the goals speak of 200 and 500. */
@@ -17,6 +19,7 @@ const RESIDENT_MB_PER_CALL = 0.5;
 const DEFAULT_PRIORITY = { calls: 50, writesPerSecond: 200, p99Ms: 3 };
 const REALTIME = { calls: 200, mainPct: 30, p99Ms: 1.5 };
 const PACKETS_PER_SECOND = 50;
+const SECONDS_RESAMPLED = 200;
 
 interface Times { warmUp: number; window: number }
 
@@ -26,7 +29,7 @@ export async function capacity(options: BenchOptions): Promise<Report> {
   const counts = options.calls ?? (options.quick ? [50] : [50, 200, 500]);
   const figures = await pacingAtDefaultPriority(times);
   const own = await ladder(counts, times);
-  figures.push(...own.figures);
+  figures.push(...own.figures, resampling24k());
   for (const kind of [SIPP, RTPENGINE]) figures.push(...(await floors(kind, counts, times, own.cpu)));
   return { bench: 'capacity', figures };
 }
@@ -107,6 +110,21 @@ async function pacingUnderMainLoad(gateway: BenchGateway, load: RtpLoad, times: 
   const arrivals = await load.measure(times.window);
   await gateway.loadMain(0);
   return pacing(arrivals, at, p99Ms);
+}
+
+/** What a vendor's 24 kHz speech adds for a call whose agent never stops speaking; the scripted engine speaks at 16 kHz. */
+function resampling24k(): Figure {
+  const resampler = new Resampler(24_000, 16_000);
+  const heard = voicedSamples(24_000, 24_000);
+  const out = new Int16Array(16_000);
+  const run = (seconds: number): void => {
+    for (let i = 0; i < seconds; i++) resampler.process(heard, out);
+  };
+  run(20);
+  const before = process.threadCpuUsage();
+  run(SECONDS_RESAMPLED);
+  const used = process.threadCpuUsage(before);
+  return shown('resampling 24 kHz speech, for each call that hears it', (used.user + used.system) / 1000 / SECONDS_RESAMPLED, 'ms/s/call');
 }
 
 async function floors(kind: PeerKind, counts: number[], times: Times, own: Map<number, number>): Promise<Figure[]> {

@@ -1,13 +1,13 @@
 import { SAMPLE_RATE, type AudioFrame } from '../../media/audio-frame.ts';
-import { Resampler } from '../../media/resampler.ts';
 import { EnergyVad, levelDb, VadGate } from '../../media/vad.ts';
 import type { LlmEngine, LlmEvent, Speech, SttEngine, SttEvent, SttStream, TtsEngine, VadEngine, VadStream, VadWindow } from '../../src/engines/engine.ts';
 import type { EngineDelays, EngineFact, Script } from './gateway-protocol.ts';
 import { voicedSamples } from './speech-pattern.ts';
 
-const TTS_RATE = 24_000;
 const CHUNK_MS = 200;
-const OPENING_MS = 1000;
+/** The opening and the lines spoken into silence. */
+const LINE_MS = 1000;
+const REPLY = 'This is a long answer to what was asked.';
 const REPLY_MS = 8000;
 /** The first partial text of an utterance, after its speech began. */
 const PARTIAL_AFTER_MS = 250;
@@ -17,7 +17,7 @@ const FRAME_MS = 20;
 /** EnergyVad's own advice (media/vad.ts). */
 const START_WINDOWS = 3;
 
-const chunk24k = voicedSamples((TTS_RATE * CHUNK_MS) / 1000, TTS_RATE);
+const chunk = voicedSamples((SAMPLE_RATE * CHUNK_MS) / 1000, SAMPLE_RATE);
 
 /** Spreads turns evenly over [0, 1). */
 function spread(turn: number, salt: number): number {
@@ -139,21 +139,18 @@ export class TimedEngines {
 
   async *#reply(signal: AbortSignal): AsyncGenerator<LlmEvent> {
     await delay(this.#work('llm', this.#spoken, 0.37), signal);
-    if (!signal.aborted) yield { kind: 'text', text: 'This is a long answer to what was asked.' };
+    if (!signal.aborted) yield { kind: 'text', text: REPLY };
   }
 
   async *#speak(text: AsyncIterable<string>, signal: AbortSignal): AsyncGenerator<Speech> {
     for await (const sentence of text) {
-      const opening = sentence.startsWith('Hello');
-      await delay(opening ? 0 : this.#work('tts', this.#spoken, 0.71), signal);
+      const reply = sentence === REPLY;
+      await delay(reply ? this.#work('tts', this.#spoken, 0.71) : 0, signal);
       this.#spoken++;
-      const endless = this.#script.kind === 'monologue' && !opening;
-      const resampler = new Resampler(TTS_RATE, SAMPLE_RATE);
-      const lengthMs = opening ? OPENING_MS : REPLY_MS;
-      for (let atMs = 0; (endless || atMs < lengthMs) && !signal.aborted; atMs += CHUNK_MS) {
-        const audio = new Int16Array((SAMPLE_RATE * CHUNK_MS) / 1000);
-        resampler.process(chunk24k, audio);
-        yield { audio, text: atMs === 0 ? sentence : '', words: [] };
+      const lengthMs = lengthOf(reply, this.#script);
+      for (let atMs = 0; atMs < lengthMs && !signal.aborted; atMs += CHUNK_MS) {
+        // A piece belongs to whoever pulls it, as with a real engine.
+        yield { audio: chunk.slice(), text: atMs === 0 ? sentence : '', words: [] };
       }
     }
   }
@@ -174,4 +171,9 @@ function baseDelay(delays: EngineDelays, engine: 'stt' | 'llm' | 'tts'): number 
     case 'llm': return delays.llmMs;
     case 'tts': return delays.ttsMs;
   }
+}
+
+function lengthOf(reply: boolean, script: Script): number {
+  if (!reply) return LINE_MS;
+  return script.kind === 'monologue' ? Number.POSITIVE_INFINITY : REPLY_MS;
 }
