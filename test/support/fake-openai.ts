@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import Type from 'typebox';
+import Value from 'typebox/value';
 
 /**
  * An OpenAI-compatible server that keeps the API's rules: refuses a wrong key, a body that is not as documented, tool
@@ -40,12 +42,10 @@ export class FakeOpenAi {
   }
 
   static async start(options: { apiKey: string; models: string[] }): Promise<FakeOpenAi> {
-    let fake: FakeOpenAi | undefined;
-    const server = createServer((request, response) => {
-      void fake?.serve(request, response, options);
-    });
+    const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    fake = new FakeOpenAi(server);
+    const fake = new FakeOpenAi(server);
+    server.on('request', (request, response) => void fake.#serve(request, response, options));
     return fake;
   }
 
@@ -59,7 +59,7 @@ export class FakeOpenAi {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async serve(request: IncomingMessage, response: ServerResponse, options: { apiKey: string; models: string[] }): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse, options: { apiKey: string; models: string[] }): Promise<void> {
     if (request.headers.authorization !== `Bearer ${options.apiKey}`) {
       fail(response, 401, 'invalid_api_key', `Incorrect API key provided: ${request.headers.authorization?.slice(7) ?? ''}`);
       return;
@@ -94,12 +94,8 @@ export class FakeOpenAi {
       return;
     }
     for (const [index, chunk] of chunksOf(body, reply).entries()) {
-      if (fault?.kind === 'cut' && index === fault.afterChunks) {
-        response.destroy();
-        return;
-      }
-      if (fault?.kind === 'stall' && index === fault.afterChunks) {
-        response.flushHeaders();
+      if (fault && index === fault.afterChunks) {
+        if (fault.kind === 'cut') response.destroy();
         return;
       }
       // Each in a packet of its own, as a model thinks.
@@ -129,46 +125,50 @@ function chunksOf(body: ChatBody, reply: FakeReply): object[] {
   return chunks;
 }
 
+const TOOL_CALL = Type.Object({ id: Type.String({ minLength: 1 }), type: Type.Literal('function'), function: Type.Object({ name: Type.String(), arguments: Type.String() }) });
+const MESSAGE = Type.Union([
+  Type.Object({ role: Type.Union([Type.Literal('system'), Type.Literal('user')]), content: Type.String() }, { additionalProperties: false }),
+  Type.Object({ role: Type.Literal('assistant'), content: Type.String() }, { additionalProperties: false }),
+  Type.Object({ role: Type.Literal('assistant'), content: Type.Union([Type.String(), Type.Null()]), tool_calls: Type.Array(TOOL_CALL, { minItems: 1 }) }, { additionalProperties: false }),
+  Type.Object({ role: Type.Literal('tool'), tool_call_id: Type.String(), content: Type.String() }, { additionalProperties: false }),
+]);
+const TOOL = Type.Object({
+  type: Type.Literal('function'),
+  function: Type.Object({ name: Type.String({ pattern: '^[a-zA-Z0-9_-]{1,64}$' }), description: Type.Optional(Type.String()), parameters: Type.Object({ type: Type.Literal('object') }) }),
+});
+const CHAT_BODY = Type.Object({
+  model: Type.String(),
+  messages: Type.Array(MESSAGE, { minItems: 1 }),
+  stream: Type.Literal(true),
+  stream_options: Type.Optional(Type.Object({ include_usage: Type.Boolean() })),
+  tools: Type.Optional(Type.Array(TOOL, { minItems: 1, maxItems: 128 })),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  max_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+}, { additionalProperties: false });
+
 /** What is wrong with the request by the API's documentation; undefined when nothing is. */
 function ruleBroken(body: unknown, models: string[]): string | undefined {
-  if (typeof body !== 'object' || body === null) return 'We could not parse the JSON body of your request.';
-  const { model, messages, tools, stream } = body as Partial<ChatBody>;
-  if (typeof model !== 'string' || !models.includes(model)) return `The model '${String(model)}' does not exist.`;
-  if (stream !== true) return 'This fake only streams.';
-  if (!Array.isArray(messages) || messages.length === 0) return "[] is too short - 'messages'";
-  if (tools !== undefined && (!Array.isArray(tools) || tools.length === 0)) return "[] is too short - 'tools'";
-  for (const tool of tools ?? []) {
-    const named = (tool as { type?: string; function?: { name?: string; parameters?: unknown } }).function;
-    if (!/^[\w-]{1,64}$/.test(named?.name ?? '') || typeof named?.parameters !== 'object') return "Invalid 'tools[0].function'";
+  if (!Value.Check(CHAT_BODY, body)) {
+    const [first] = Value.Errors(CHAT_BODY, body);
+    return `Invalid body: ${first?.instancePath ?? ''} ${first?.message ?? ''}`;
   }
-  return messagesBroken(messages);
+  if (!models.includes(body.model)) return `The model '${body.model}' does not exist.`;
+  return toolOrderBroken(body.messages);
 }
 
-function messagesBroken(messages: Record<string, unknown>[]): string | undefined {
-  let owed = new Set<unknown>();
+/** Every call is answered, by its id, before anything else is said. */
+function toolOrderBroken(messages: Type.Static<typeof MESSAGE>[]): string | undefined {
+  const owed = new Set<string>();
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`;
-    if (message['role'] === 'tool') {
-      if (!owed.delete(message['tool_call_id'])) return `${at}: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.`;
-      if (typeof message['content'] !== 'string') return `${at}: content must be a string`;
+    if (message.role === 'tool') {
+      if (!owed.delete(message.tool_call_id)) return `${at}: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.`;
       continue;
     }
     if (owed.size > 0) return `${at}: an assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.`;
-    const broken = messageBroken(message, at);
-    if (broken !== undefined) return broken;
-    owed = new Set(((message['tool_calls'] as { id: unknown }[] | undefined) ?? []).map((call) => call.id));
+    if ('tool_calls' in message) for (const call of message.tool_calls) owed.add(call.id);
   }
   return owed.size > 0 ? 'The last tool_calls were not answered.' : undefined;
-}
-
-function messageBroken(message: Record<string, unknown>, at: string): string | undefined {
-  const { role, content, tool_calls: calls } = message;
-  if (role !== 'system' && role !== 'user' && role !== 'assistant') return `${at}: invalid role '${String(role)}'`;
-  if (typeof content !== 'string' && !(role === 'assistant' && content === null && Array.isArray(calls))) return `${at}: content must be a string`;
-  for (const call of (calls as { id?: unknown; type?: unknown; function?: { name?: unknown; arguments?: unknown } }[] | undefined) ?? []) {
-    if (typeof call.id !== 'string' || call.type !== 'function' || typeof call.function?.arguments !== 'string') return `${at}: invalid tool call`;
-  }
-  return undefined;
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {

@@ -75,23 +75,27 @@ export class ChatReply {
     for (const item of asArray(delta['tool_calls'])) this.#readCall(asObject(item));
   }
 
+  /** Calls come in pieces, told apart by `index`; the name and the id usually whole, the arguments in many. */
   #readCall(item: Record<string, unknown> | undefined): void {
     const index = item?.['index'] ?? 0;
     if (!item || typeof index !== 'number') throw malformed('a tool call without an index');
-    let call = this.#calls.get(index);
-    if (!call) {
-      if (this.#calls.size >= MAX_TOOL_CALLS) throw malformed(`more than ${MAX_TOOL_CALLS} tool calls in one reply`);
-      call = { id: '', name: '', arguments: '' };
-      this.#calls.set(index, call);
-    }
+    const call = this.#callAt(index);
     const named = asObject(item['function']);
-    if (typeof item['id'] === 'string' && item['id'] !== '') call.id = item['id'];
-    if (typeof named?.['name'] === 'string') call.name += named['name'];
-    if (typeof named?.['arguments'] === 'string') {
-      this.#count(named['arguments'].length);
-      call.arguments += named['arguments'];
-      if (call.arguments.length > MAX_ARGUMENT_CHARS) throw malformed('tool arguments longer than 64 KiB');
-    }
+    call.id = asText(item['id']) || call.id;
+    call.name += asText(named?.['name']);
+    const piece = asText(named?.['arguments']);
+    this.#count(piece.length);
+    call.arguments += piece;
+    if (call.arguments.length > MAX_ARGUMENT_CHARS) throw malformed('tool arguments longer than 64 KiB');
+  }
+
+  #callAt(index: number): PartialCall {
+    const known = this.#calls.get(index);
+    if (known) return known;
+    if (this.#calls.size >= MAX_TOOL_CALLS) throw malformed(`more than ${MAX_TOOL_CALLS} tool calls in one reply`);
+    const call: PartialCall = { id: '', name: '', arguments: '' };
+    this.#calls.set(index, call);
+    return call;
   }
 
   #wholeCalls(): ToolCall[] {
@@ -148,6 +152,10 @@ function parseObject(text: string): Record<string, unknown> {
 
 function asObject(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function asArray(value: unknown): unknown[] {

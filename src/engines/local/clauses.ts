@@ -11,7 +11,6 @@ const MAX_TEXT_CHARS = 4000;
 /** No word is longer; what goes on is noise that would be spelt out letter by letter. */
 const ENDLESS_WORD = /([^\s.,;:!?-]{45})[^\s.,;:!?-]*/g;
 
-// oxlint-disable-next-line no-control-regex -- they are what is taken out
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+/g;
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 

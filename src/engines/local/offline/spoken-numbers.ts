@@ -33,7 +33,7 @@ function digitsOfRun(run: string[]): string {
   const from = run.findIndex((word) => !PREPOSITIONS.has(word));
   const to = run.findLastIndex((word) => !PREPOSITIONS.has(word));
   const words = from < 0 ? [] : run.slice(from, to + 1);
-  if (words.length === 0 || words.every((word) => AMBIGUOUS.has(word))) return '';
+  if (words.every((word) => AMBIGUOUS.has(word))) return '';
   let digits = '';
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
@@ -63,7 +63,7 @@ export function readBack(digits: string): string {
     rest = rest.slice(3);
   }
   if (rest !== '') groups.push(rest);
-  return groups.map((group) => [...group].join(' ')).join(', ');
+  return groups.map((group) => group.split('').join(' ')).join(', ');
 }
 
 function digitOf(word: string): string {
