@@ -28,7 +28,8 @@ import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
-import { listAllowedAddresses, onTrunksChanged } from './resources/sip-trunks/actions.ts';
+import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
+import { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
 
 /** What the gateway is told; main.ts reads it from the environment, a test writes it down. */
 export interface GatewaySettings {
@@ -98,11 +99,13 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
     db, log, keyring, clock: systemClock, liveCalls: control, events: webhooks, webhooks, guard, recordings,
     engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
     checks: healthChecks(db, pool, control),
-    options: { nodeId: calls.nodeId, publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: [new URL(settings.publicUrl).origin] },
+    trunkChanges: new TrunkChanges(),
+    nodeId: calls.nodeId,
+    options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
   };
   const first = await firstStart(context);
   const httpPort = await startHttp(settings, context, control, stops);
-  const agent = await startSip(settings, context, calls, control, pool, stops);
+  const agent = await startSip(settings, context, control, pool, stops);
   return {
     httpPort, sipPort: agent.port, firstStart: first, context, pool,
     stop: async (drainMs = settings.drainSeconds * 1000) => {
@@ -171,7 +174,7 @@ function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsCo
 }
 
 async function startHttp(settings: GatewaySettings, context: AppContext, control: CallControl, stops: Step[]): Promise<number> {
-  const app = await buildApp(context, [talkPage]);
+  const app = await buildApp(context, [(extended) => talkPage(extended, { publicUrl: settings.publicUrl })]);
   const relay = relayUpgrades(app.server, (sessionId) => {
     const port = control.browserPortOf(sessionId);
     return port === undefined ? undefined : { host: '127.0.0.1', port };
@@ -182,11 +185,11 @@ async function startHttp(settings: GatewaySettings, context: AppContext, control
   return typeof address === 'object' && address ? address.port : settings.port;
 }
 
-async function startSip(settings: GatewaySettings, context: AppContext, calls: CallsContext, control: CallControl, pool: WorkerPool, stops: Step[]): Promise<UserAgent> {
+async function startSip(settings: GatewaySettings, context: AppContext, control: CallControl, pool: WorkerPool, stops: Step[]): Promise<UserAgent> {
   const { db, log } = context;
   const admission = await Admission.start(() => listAllowedAddresses(db));
-  stops.push(onTrunksChanged(() => void admission.refresh().catch((error: unknown) => log.error({ error: String(error) }, 'the trunks\' addresses could not be read again'))));
-  const phones = new PhoneGateway({ control, pool, mediaAddress: settings.publicAddress, log, route: (call) => routeInboundCall(context, calls, call) });
+  stops.push(context.trunkChanges.onChanged(() => void admission.refresh().catch((error: unknown) => log.error({ error: String(error) }, 'the trunks\' addresses could not be read again'))));
+  const phones = new PhoneGateway({ control, pool, mediaAddress: settings.publicAddress, log, route: (call) => routeInboundCall(context, call) });
   const agent = await UserAgent.start({
     host: settings.host,
     port: settings.sipPort,
@@ -210,6 +213,12 @@ function healthChecks(db: Database, pool: WorkerPool, control: CallControl): App
     { name: 'media', run: async () => (pool.ready ? undefined : 'no media worker is ready') },
     { name: 'draining', run: async () => (control.draining ? 'the service is shutting down' : undefined) },
   ];
+}
+
+/** Where /talk is served from: on this machine, by either of its names. */
+function originsOf(publicUrl: string): string[] {
+  const { origin } = new URL(publicUrl);
+  return [...new Set([origin, origin.replace('//localhost', '//127.0.0.1')])];
 }
 
 /** Names this installation's one node in the rows of live calls, the same after every start. */

@@ -1,11 +1,11 @@
 import type { InboundRoute } from './calls/phone-gateway.ts';
 import type { AppContext } from './context.ts';
 import { resolveAgentSpec } from './resources/agents/spec.ts';
-import { appendLog, createInboundCall, type CallsContext } from './resources/calls/actions.ts';
+import { appendLog, createInboundCall } from './resources/calls/actions.ts';
 import { findInboundRoute } from './resources/phone-numbers/actions.ts';
 
 /** Finds who answers an INVITE, in the records: trunk by source, number by the called user, agent by the number. */
-export async function routeInboundCall(context: AppContext, calls: CallsContext, call: { sourceAddress: string; calledUser: string }): Promise<InboundRoute> {
+export async function routeInboundCall(context: AppContext, call: { sourceAddress: string; calledUser: string }): Promise<InboundRoute> {
   const route = await findInboundRoute(context.db, call);
   if (route.kind !== 'route') return { kind: route.kind };
   const { agent, number, trunk, accountId, livemode } = route;
@@ -15,12 +15,12 @@ export async function routeInboundCall(context: AppContext, calls: CallsContext,
     accept: async ({ from, to, sipCallId }) => {
       const resolved = resolveAgentSpec(agent, { variables: {}, now: new Date(context.clock.now()), phoneNumber: from });
       const records = resolved.recording.enabled;
-      const callId = await createInboundCall(calls, {
+      const callId = await createInboundCall(context, {
         accountId, livemode, agent: { id: agent.id, version: agent.version }, from, to, sipCallId,
         phoneNumberId: number.id, sipTrunkId: trunk.id, ...(records ? { recordingChannels: 'stereo' } : {}),
       });
       if (resolved.unresolved.length > 0) {
-        await appendLog(calls, callId, { at: context.clock.now(), source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });
+        await appendLog(context, callId, { at: context.clock.now(), source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });
       }
       return { callId, agent: resolved.agent, ...(records ? { recordingPath: await context.recordings.prepare(callId) } : {}) };
     },

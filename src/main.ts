@@ -1,10 +1,10 @@
 /** Starts the process and stops it: settings, gateway, what a person needs to know, signals. */
-import { readSettings, SettingError } from '../config/settings.ts';
+import { readSettings, SettingError, type Settings } from '../config/settings.ts';
 import { createLog } from './api/log.ts';
 import { startGateway, type Gateway } from './gateway.ts';
 import { welcome } from './welcome.ts';
 
-let settings;
+let settings: Settings;
 try {
   settings = readSettings(process.env);
 } catch (error) {
@@ -33,7 +33,7 @@ function onSignal(signal: NodeJS.Signals): void {
     return;
   }
   stopping = true;
-  log.info({ signal, drainSeconds: settings?.drainSeconds }, 'draining: no new calls; a second signal ends the live ones');
+  log.info({ signal, drainSeconds: settings.drainSeconds }, 'draining: no new calls; a second signal ends the live ones');
   void gateway.stop().then(() => process.exit(0));
 }
 process.on('SIGTERM', onSignal);

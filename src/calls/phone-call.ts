@@ -1,4 +1,5 @@
-import { answerOffer, makeOffer, readAnswer, type AnswerMedia, type LocalMedia } from '../../sip/sdp/answer.ts';
+import { answerOffer, type AnswerMedia } from '../../sip/sdp/answer.ts';
+import { SdpNegotiation } from '../../sip/sdp/negotiation.ts';
 import type { DialogEnd, InboundInvite, InviteDialog, ReinviteAnswer } from '../../sip/user-agent.ts';
 import type { EndReason } from '../end-reason.ts';
 import type { CallControl } from './call-control.ts';
@@ -22,7 +23,8 @@ export class PhoneCall {
   readonly #invite: InboundInvite;
   readonly #accepted: AcceptedCall;
   readonly #options: PhoneCallOptions;
-  #local: LocalMedia;
+  readonly #codecs: ('PCMU' | 'PCMA')[];
+  #sdp: SdpNegotiation | undefined;
   #live: LiveCall | undefined;
   #dialog: InviteDialog | undefined;
 
@@ -30,7 +32,7 @@ export class PhoneCall {
     this.#invite = invite;
     this.#accepted = accepted;
     this.#options = options;
-    this.#local = { address: options.mediaAddress, port: NO_PORT, sessionId: String(Date.now()), version: 1, codecs };
+    this.#codecs = codecs;
   }
 
   /** Rings, opens the leg, answers. Resolves once answered or ended. `onLive` gets the call as soon as it lives. */
@@ -50,58 +52,55 @@ export class PhoneCall {
     const media = await opened;
     this.#invite.signal.removeEventListener('abort', onCanceled);
     if (media?.rtpPort === undefined || this.#invite.signal.aborted) return;
-    this.#local = { ...this.#local, port: media.rtpPort };
-    this.#answer(call);
+    this.#answer(call, media.rtpPort);
   }
 
   #firstLeg(): PhoneLegSpec {
     const offer = this.#invite.offer;
     if (offer !== undefined) {
-      const answer = answerOffer(offer, this.#local);
+      const answer = answerOffer(offer, { address: this.#options.mediaAddress, port: NO_PORT, sessionId: '0', version: 0, codecs: this.#codecs });
       if (answer.ok) return legSpec(answer.media);
     }
-    return {
-      kind: 'phone', codec: this.#local.codecs[0] ?? 'PCMU', payloadType: this.#local.codecs[0] === 'PCMA' ? 8 : 0, ptimeMs: 20,
-      remote: { address: this.#invite.source.address, port: NO_PORT }, sending: false,
-    };
+    const codec = this.#codecs[0] ?? 'PCMU';
+    return { kind: 'phone', codec, payloadType: codec === 'PCMA' ? 8 : 0, ptimeMs: 20, remote: { address: this.#invite.source.address, port: NO_PORT }, sending: false };
   }
 
-  #answer(call: LiveCall): void {
-    const sdp = this.#describe();
-    const dialog = this.#invite.accept(sdp);
+  #answer(call: LiveCall, port: number): void {
+    const sdp = new SdpNegotiation({ address: this.#options.mediaAddress, port, sessionId: String(Date.now()), codecs: this.#codecs });
+    this.#sdp = sdp;
+    const { offer } = this.#invite;
+    const answer = offer === undefined ? undefined : sdp.answer(offer);
+    const dialog = this.#invite.accept(answer?.ok ? answer.sdp : sdp.offer());
     this.#dialog = dialog;
-    dialog.onReinvite = (offer) => this.#onReinvite(offer);
+    dialog.onReinvite = (next) => this.#onReinvite(next);
+    dialog.onAnswer = (text) => this.#onLateAnswer(text);
     dialog.signal.addEventListener('abort', () => call.hangUp(endReasonOf(dialog.signal.reason as DialogEnd)), { once: true });
     dialog.acknowledged.then(
-      (answer) => {
-        if (answer !== undefined && this.#invite.offer === undefined) this.#onLateAnswer(answer);
+      (text) => {
+        if (text !== undefined && offer === undefined) this.#onLateAnswer(text);
         call.answered(true);
       },
       () => {}, // no ACK: the dialog has ended by itself, and its signal says so
     );
   }
 
-  #describe(): string {
-    const offer = this.#invite.offer;
-    if (offer === undefined) return makeOffer(this.#local);
-    const answer = answerOffer(offer, this.#local);
-    return answer.ok ? answer.sdp : makeOffer(this.#local);
-  }
-
-  #onLateAnswer(sdp: string): void {
-    const answer = readAnswer(sdp, this.#local);
-    if (answer.ok) this.#tellMedia(legSpec(answer.media));
-    else this.#live?.log({ source: 'sip', event: 'late_answer_refused', detail: { reason: answer.reason } });
-    if (!answer.ok) this.#live?.hangUp('sip_error');
+  #onLateAnswer(text: string): void {
+    const answer = this.#sdp?.readAnswer(text);
+    if (answer?.ok) {
+      this.#tellMedia(legSpec(answer.media));
+      return;
+    }
+    this.#live?.log({ source: 'sip', event: 'late_answer_refused', detail: { reason: answer?.reason } });
+    this.#live?.hangUp('sip_error');
   }
 
   #onReinvite(offer: string | undefined): ReinviteAnswer {
-    if (offer === undefined) return { status: 200, sdp: makeOffer(this.#local) };
-    const next = { ...this.#local, version: this.#local.version + 1 };
-    const answer = answerOffer(offer, next);
+    const sdp = this.#sdp;
+    if (!sdp) return { status: 488 };
+    if (offer === undefined) return { status: 200, sdp: sdp.offer() };
+    const answer = sdp.answer(offer);
     this.#live?.log({ source: 'sip', event: 'reinvite', detail: answer.ok ? { direction: answer.media.direction, codec: answer.media.codec } : { refused: answer.reason } });
     if (!answer.ok) return { status: answer.status };
-    this.#local = next;
     this.#tellMedia(legSpec(answer.media));
     return { status: 200, sdp: answer.sdp };
   }

@@ -48,7 +48,7 @@ export async function openSession(context: AppContext, owner: { accountId: strin
   const records = resolved.recording.enabled;
   await context.db.transaction(async (transaction) => {
     await insertCall(transaction, {
-      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, nodeId: context.options.nodeId,
+      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, nodeId: context.nodeId,
       direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agentRow.id, agentVersion: agentRow.version,
       realtimeSessionId: session.id, metadata: body.metadata ?? {}, variables, createdAt, ...(records ? { recordingChannels: 'stereo' } : {}),
     });
@@ -70,7 +70,7 @@ async function open(context: AppContext, session: OpenedSession, { agent }: Agen
     return url;
   } catch (error) {
     const endReason = error instanceof ApiError && error.code === 'concurrency_limit' ? 'concurrency_limit' : 'internal_error';
-    await endCall({ ...context, nodeId: context.options.nodeId }, callId, {
+    await endCall(context, callId, {
       status: 'failed', endReason, outcome: 'not_connected', endedAt: new Date(context.clock.now()), summary: { turns: [], interruptions: { byCaller: 0, falseAlarms: 0 } },
     });
     throw error;
