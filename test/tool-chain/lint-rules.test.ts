@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { lintSteps } from '../support/lint-steps.ts';
-import { plainEnvironment } from '../support/plain-environment.ts';
+import { plainNode } from '../support/plain-node.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -51,8 +51,8 @@ function makeTree(files: Record<string, string>): string {
 /** The tree has no node_modules, so oxlint is told where its type-aware half is. */
 function lint(dir: string): { status: number | null; output: string }[] {
   return lintSteps(root, dir).map((step) => {
-    const env = plainEnvironment({ OXLINT_TSGOLINT_PATH: path.join(root, 'node_modules/.bin/tsgolint') });
-    const run = spawnSync(process.execPath, [...step.command, ...step.args], { cwd: dir, env, encoding: 'utf8', timeout: 20_000 });
+    const env = { ...process.env, OXLINT_TSGOLINT_PATH: path.join(root, 'node_modules/.bin/tsgolint') };
+    const run = spawnSync(...plainNode([...step.command, ...step.args]), { cwd: dir, env, encoding: 'utf8', timeout: 20_000 });
     return { status: run.status, output: run.stdout + run.stderr };
   });
 }
