@@ -51,20 +51,22 @@ export function expectSession(server: BrowserServer, options: ExpectOptions = {}
 
 /** `ms` of a sine at half of full scale. */
 export function tone(hz: number, ms: number, sampleRate = 16_000): Int16Array {
-  return Int16Array.from({ length: (sampleRate / 1000) * ms }, (_, index) => Math.round(16_384 * Math.sin((2 * Math.PI * hz * index) / sampleRate)));
+  return Int16Array.from({ length: Math.floor((sampleRate * ms) / 1000) }, (_, index) => Math.round(16_384 * Math.sin((2 * Math.PI * hz * index) / sampleRate)));
 }
 
 /** How much of a signal's energy a sine of `hz` explains, dB of signal to everything else (a least-squares fit). */
 export function toneToRestDb(samples: Int16Array, hz: number, sampleRate = 16_000): number {
-  let sine = 0;
-  let cosine = 0;
-  let energy = 0;
+  let [ss, sc, cc, ys, yc, energy] = [0, 0, 0, 0, 0, 0];
   for (const [index, sample] of samples.entries()) {
     const angle = (2 * Math.PI * hz * index) / sampleRate;
-    sine += sample * Math.sin(angle);
-    cosine += sample * Math.cos(angle);
+    const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+    ss += sine * sine;
+    sc += sine * cosine;
+    cc += cosine * cosine;
+    ys += sample * sine;
+    yc += sample * cosine;
     energy += sample * sample;
   }
-  const explained = (2 * (sine * sine + cosine * cosine)) / samples.length;
+  const explained = (ys * ys * cc - 2 * ys * yc * sc + yc * yc * ss) / (ss * cc - sc * sc);
   return 10 * Math.log10(explained / Math.max(1e-9, energy - explained));
 }

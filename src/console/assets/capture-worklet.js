@@ -1,4 +1,4 @@
-import { StreamResampler } from '/talk/assets/resampler.js';
+import { StreamResampler } from './resampler.js';
 
 const WIRE_RATE = 16000;
 const FRAME_SAMPLES = 320;

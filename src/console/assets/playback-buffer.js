@@ -1,4 +1,4 @@
-import { StreamResampler } from '/talk/assets/resampler.js';
+import { StreamResampler } from './resampler.js';
 
 /** Sound must wait for so long before it is played: it evens out the network. */
 const PRIME_MS = 80;
@@ -51,7 +51,7 @@ export class PlaybackBuffer {
     this.marks.push({ at: this.written, itemId: undefined });
   }
 
-  /** Forgets what waits; what was heard of the item stays known until the next one begins. */
+  /** Forgets what waits, and the item; returns how far it was heard. */
   clear() {
     const position = this.position();
     this.played = this.written;

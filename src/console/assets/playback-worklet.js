@@ -1,4 +1,4 @@
-import { PlaybackBuffer } from '/talk/assets/playback-buffer.js';
+import { PlaybackBuffer } from './playback-buffer.js';
 
 const WIRE_RATE = 16000;
 const REPORT_MS = 100;

@@ -17,12 +17,15 @@ const latency = new Latency(elements.latency);
 /** The call there is: { sound, session, muted, timer }. */
 let call;
 
-elements.talk.addEventListener('click', () => (call ? call.session?.send({ type: 'interrupt' }) : start({ typing: false })));
-elements.typeInstead.addEventListener('click', () => start({ typing: true }));
+elements.talk.addEventListener('click', () => {
+  if (call) call.session?.send({ type: 'interrupt' });
+  else void start({ typing: false });
+});
+elements.typeInstead.addEventListener('click', () => void start({ typing: true }));
 elements.end.addEventListener('click', () => end());
 elements.mute.addEventListener('click', () => mute(!call.muted));
 elements.noticeClose.addEventListener('click', hideNotice);
-elements.modes.addEventListener('change', loadAgents);
+elements.modes.addEventListener('change', () => void loadAgents());
 elements.typing.addEventListener('submit', (event) => {
   event.preventDefault();
   const text = elements.text.value.trim();
@@ -85,7 +88,7 @@ function join(mine) {
   sound.addEventListener('position', ({ detail }) => session.send({ type: 'playback.position', item_id: detail.itemId, played_ms: detail.playedMs }));
   sound.addEventListener('lost', () => showNotice('The microphone is gone', 'The agent no longer hears you. You can type, or end the call and start again.'));
   session.addEventListener('audio', ({ detail }) => sound.play(detail));
-  session.addEventListener('message', ({ detail }) => onMessage(mine, detail));
+  session.addEventListener('message', ({ detail }) => ON_MESSAGE[detail.type]?.(mine, detail));
   session.addEventListener('dropped', () => {
     sound.clear();
     showState('dropped');
@@ -93,23 +96,21 @@ function join(mine) {
   session.addEventListener('ended', ({ detail }) => finish(mine, detail));
 }
 
-function onMessage(mine, message) {
-  switch (message.type) {
-    case 'session.ready': return onReady(mine, message);
-    case 'state': return showState(message.state);
-    case 'transcript.partial': return transcript.partial(message.text);
-    case 'transcript.final': return transcript.final(message.text);
-    case 'agent.text': return transcript.agent(message.item_id, message.text);
-    case 'agent.audio.start': return mine.sound.startItem(message.item_id);
-    case 'agent.audio.end': return mine.sound.endItem();
-    case 'agent.corrected': return transcript.corrected(message.item_id, message.heard_text);
-    case 'audio.clear': return mine.sound.clear();
-    case 'turn.metrics': return latency.add(message);
-    case 'warning':
-    case 'error': return showNotice(message.type === 'error' ? 'Something went wrong' : 'Note', message.message);
-    default: return undefined;
-  }
-}
+/** What each of the service's messages does to the page. */
+const ON_MESSAGE = {
+  'session.ready': onReady,
+  state: (_, { state }) => showState(state),
+  'transcript.partial': (_, { text }) => transcript.partial(text),
+  'transcript.final': (_, { text }) => transcript.final(text),
+  'agent.text': (_, { item_id: itemId, text }) => transcript.agent(itemId, text),
+  'agent.audio.start': ({ sound }, { item_id: itemId }) => sound.startItem(itemId),
+  'agent.audio.end': ({ sound }) => sound.endItem(),
+  'agent.corrected': (_, { item_id: itemId, heard_text: heardText }) => transcript.corrected(itemId, heardText),
+  'audio.clear': ({ sound }) => sound.clear(),
+  'turn.metrics': (_, metrics) => latency.add(metrics),
+  warning: (_, { message }) => showNotice('Note', message),
+  error: (_, { message }) => showNotice('Something went wrong', message),
+};
 
 function onReady(mine, { resumed }) {
   if (mine.muted) mine.session.send({ type: 'mute', muted: true });

@@ -193,18 +193,16 @@ export class BrowserLeg implements CallLeg {
       case 'context':
       case 'tool.result':
         return this.sendControl({ type: 'warning', code: 'not_supported', message: `${message.type} is not supported yet and was ignored.` });
-      case 'playback.position':
-        this.#played = { itemId: message.item_id, playedMs: message.played_ms };
-        break;
-      case 'mute':
-        this.#mute(message.muted);
-        break;
-      case 'input.text':
-      case 'interrupt':
-      case 'dtmf':
-        break;
+      default:
+        this.#note(message);
+        this.#options.events.onControl(message);
     }
-    this.#options.events.onControl(message);
+  }
+
+  /** What the leg itself keeps of a message that the session is told of. */
+  #note(message: ClientMessage): void {
+    if (message.type === 'playback.position') this.#played = { itemId: message.item_id, playedMs: message.played_ms };
+    if (message.type === 'mute') this.#mute(message.muted);
   }
 
   #mute(muted: boolean): void {
