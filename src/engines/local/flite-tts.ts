@@ -69,17 +69,17 @@ export class FliteTts implements TtsEngine {
 
   /** Keeps the next clause in the making while the consumer holds the one before. */
   async *#synthesiseAhead(clauses: AsyncGenerator<string>, options: SpeakOptions, onMade: (clause: string) => void): AsyncGenerator<Synthesised> {
-    const start = async (): Promise<Synthesised | undefined> => {
+    const start = async (urgent: boolean): Promise<Synthesised | undefined> => {
       const next = await untilAborted(clauses.next(), options.signal);
       if (!next || next.done || options.signal.aborted) return undefined;
-      const reply = await this.#synthesise(next.value, options);
+      const reply = await this.#synthesise(next.value, urgent, options);
       if (reply) onMade(next.value);
       return reply && { clause: next.value, reply };
     };
-    let ahead = start();
+    let ahead = start(true);
     try {
       for (let current = await ahead; current; current = await ahead) {
-        ahead = start();
+        ahead = start(false);
         // Its failure is thrown when its turn comes; until then it must not count as unhandled.
         ahead.catch(() => {});
         yield current;
@@ -90,12 +90,12 @@ export class FliteTts implements TtsEngine {
     }
   }
 
-  async #synthesise(text: string, options: SpeakOptions): Promise<Synthesised['reply'] | undefined> {
-    const first = this.#ask(text, options);
+  async #synthesise(text: string, urgent: boolean, options: SpeakOptions): Promise<Synthesised['reply'] | undefined> {
+    const first = this.#ask(text, urgent, options);
     const reply = await first.catch((error: unknown) => {
       // A thread that fell over takes its work with it; the next one may do it.
       if (options.signal.aborted || !(error instanceof EngineError) || !error.retry) throw error;
-      return this.#ask(text, options);
+      return this.#ask(text, urgent, options);
     });
     switch (reply.type) {
       case 'synthesised':
@@ -107,14 +107,14 @@ export class FliteTts implements TtsEngine {
     }
   }
 
-  async #ask(text: string, { voice, speed, signal }: SpeakOptions): Promise<TtsReply> {
+  async #ask(text: string, urgent: boolean, { voice, speed, signal }: SpeakOptions): Promise<TtsReply> {
     const id = this.#nextId++;
     const client = this.#clients.reduce((least, other) => (other.load < least.load ? other : least));
     const cancel = (): void => client.tell({ type: 'cancel', id });
     signal.addEventListener('abort', cancel, { once: true });
     try {
       const clamped = Math.min(MAX_SPEED, Math.max(MIN_SPEED, speed));
-      return await client.ask({ type: 'synthesise', id, text, voice, speed: clamped }, { weight: text.length });
+      return await client.ask({ type: 'synthesise', id, text, voice, speed: clamped, urgent }, { weight: text.length });
     } finally {
       signal.removeEventListener('abort', cancel);
     }

@@ -68,7 +68,7 @@ export class Utterance {
     if (this.#pausedMs !== undefined) return;
     this.#heard += frame.length;
     if (this.#clip.mustCut) this.#cut();
-    else if (this.#clip.length >= this.#partialDue && !this.#partial) this.#startPartial();
+    else if (this.#clip.length >= this.#partialDue && !this.#partial && this.#decoder.idle) this.#startPartial();
   }
 
   /** The caller fell silent: decode what there is, as if it were the end. */

@@ -42,6 +42,11 @@ export class SttDecoder {
     return { result, cancel };
   }
 
+  /** Whether a thread has nothing to do: partials are only worth their time then. */
+  get idle(): boolean {
+    return this.#clients.some((client) => client.load === 0);
+  }
+
   close(): void {
     for (const client of this.#clients) client.close();
   }

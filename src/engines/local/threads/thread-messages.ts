@@ -49,7 +49,8 @@ export type SttReply =
   | { type: 'failed'; id: number; message: string };
 
 export type TtsRequest =
-  | { type: 'synthesise'; id: number; text: string; voice: string; speed: number }
+  /** `urgent`: the caller hears nothing until it is there; others are made ahead of time. */
+  | { type: 'synthesise'; id: number; text: string; voice: string; speed: number; urgent: boolean }
   | { type: 'cancel'; id: number };
 
 export interface Phone { name: string; endMs: number }

@@ -5,7 +5,7 @@ import type { ModelRole, TtsReply, TtsRequest } from './thread-messages.ts';
 type Synthesise = Extract<TtsRequest, { type: 'synthesise' }>;
 interface Job { port: MessagePort; request: Synthesise }
 
-/** The TTS role: one clause after another, in order of arrival; between two of them it reads what was cancelled. */
+/** The TTS role: one clause after another, urgent ones first, else in order of arrival; between two of them it reads what was cancelled. */
 export class TtsThread implements ModelRole {
   readonly #model: FliteModel;
   #jobs: Job[] = [];
@@ -50,7 +50,7 @@ export class TtsThread implements ModelRole {
   }
 
   #speakOne(): void {
-    const job = this.#jobs.shift();
+    const job = this.#next();
     if (!job) {
       if (!this.#closing) this.#model.prepare();
       return;
@@ -65,6 +65,11 @@ export class TtsThread implements ModelRole {
     }
     // Once more with an empty list: that is when the next instance is prepared.
     this.#schedule();
+  }
+
+  #next(): Job | undefined {
+    const urgent = this.#jobs.findIndex((job) => job.request.urgent);
+    return urgent < 0 ? this.#jobs.shift() : this.#jobs.splice(urgent, 1)[0];
   }
 
   #dropWhere(matches: (job: Job) => boolean): void {
