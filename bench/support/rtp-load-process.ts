@@ -5,7 +5,7 @@ import { ArrivalLog } from './receiver-stats.ts';
 import { RtpCaller } from './rtp-caller.ts';
 import { ExchangeCaller } from './rtp-exchange.ts';
 import { serve } from './serve.ts';
-import type { Arrivals, FromLoad, ToLoad } from './rtp-load-protocol.ts';
+import type { Arrivals, FromLoad, Timing, ToLoad } from './rtp-load-protocol.ts';
 import { clipPayloads, SILENT_PAYLOAD, voicedPayloads } from './speech-pattern.ts';
 
 const PERIOD_MS = 20;
@@ -22,7 +22,9 @@ interface Sender { caller: RtpCaller; dueAt: number; frame: number }
 const callers: RtpCaller[] = [];
 const senders: Sender[] = [];
 const exchanges = new Map<RtpCaller, ExchangeCaller>();
+const nobody = new Int32Array(new SharedArrayBuffer(4));
 let lateness: number[] | undefined;
+let timing: Timing = 'exact';
 
 /** Sends what is due; a sleep of one millisecond keeps the batches small, so that receiving is hardly delayed. */
 function sendDue(): void {
@@ -58,7 +60,8 @@ async function send(to: { caller: number; port: number }[]): Promise<void> {
   }
 }
 
-async function measure(seconds: number): Promise<Arrivals> {
+async function measure(seconds: number, wanted: Timing): Promise<Arrivals> {
+  timing = wanted;
   lateness = [];
   const logs = callers.map((caller) => {
     const log = new ArrivalLog(seconds);
@@ -68,6 +71,7 @@ async function measure(seconds: number): Promise<Arrivals> {
   const sentBefore = callers.reduce((sum, caller) => sum + caller.sent, 0);
   await sleep(seconds * 1000);
   const sent = callers.reduce((sum, caller) => sum + caller.sent, 0) - sentBefore;
+  timing = 'exact';
   for (const caller of callers) caller.arrivals = undefined;
   const heard = logs.filter((log) => log.size > 0).map((log) => log.summary());
   const sum = (pick: (call: (typeof heard)[number]) => number): number => heard.reduce((total, call) => total + pick(call), 0);
@@ -121,14 +125,24 @@ async function answer(message: ToLoad): Promise<FromLoad> {
   switch (message.type) {
     case 'open': return { type: 'ports', ports: await open(message.callers) };
     case 'send': await send(message.to); return { type: 'sending' };
-    case 'measure': return measure(message.seconds);
+    case 'measure': return measure(message.seconds, message.timing);
     case 'converse': return converse(message);
   }
 }
 
+/**
+ * The loop. Waiting in the event loop lets every packet that comes wake this process at once: its arrival is timed to some
+ * 20 microseconds, but whoever sent it pays for the wake-up, the same for each single packet. Asleep outside the event loop
+ * it wakes every millisecond and finds what has come, as a network card that moderates its interrupts does.
+ */
 function tick(): void {
   sendDue();
-  setTimeout(tick, 1);
+  if (timing === 'exact') {
+    setTimeout(tick, 1);
+  } else {
+    Atomics.wait(nobody, 0, 0, 1);
+    setImmediate(tick);
+  }
 }
 
 tick();

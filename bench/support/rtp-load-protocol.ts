@@ -7,9 +7,12 @@ export type ToLoad =
   /** From the next 20 ms on, these callers send to these loopback ports. -> `sending` */
   | { type: 'send'; to: { caller: number; port: number }[] }
   /** Log what all callers receive for so long. -> `arrivals` */
-  | { type: 'measure'; seconds: number }
+  | { type: 'measure'; seconds: number; timing: Timing }
   /** These callers hold a conversation. -> `exchanges` */
   | ({ type: 'converse'; callers: number[] } & Conversing);
+
+/** `exact` times arrivals, at the sender's cost; `cheap` costs the sender what a network card would, to about a millisecond. */
+export type Timing = 'exact' | 'cheap';
 
 /** How callers converse: so many turns each, ended after `withinSeconds` whatever happens. */
 export interface Conversing {

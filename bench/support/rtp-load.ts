@@ -1,6 +1,6 @@
 import { BenchChild } from './child.ts';
 import { realtimePrefix } from './cpu.ts';
-import type { Arrivals, Conversing, FromLoad, ToLoad } from './rtp-load-protocol.ts';
+import type { Arrivals, Conversing, FromLoad, Timing, ToLoad } from './rtp-load-protocol.ts';
 import type { Exchange } from './rtp-exchange.ts';
 
 const PRIORITY = 60;
@@ -34,8 +34,9 @@ export class RtpLoad {
     await this.#child.ask({ type: 'send', to }, 'sending');
   }
 
-  async measure(seconds: number): Promise<Arrivals> {
-    return this.#child.ask({ type: 'measure', seconds }, 'arrivals');
+  /** What all callers receive in so many seconds. */
+  async measure(seconds: number, timing: Timing): Promise<Arrivals> {
+    return this.#child.ask({ type: 'measure', seconds, timing }, 'arrivals');
   }
 
   /** Resolves once every caller has had its turns, or the time is up. */
