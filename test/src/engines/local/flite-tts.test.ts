@@ -7,6 +7,9 @@ import { SpeechPool } from '../../../../src/engines/local/speech-pool.ts';
 import { overTelephone, wordErrorRate } from '../../../support/speech-fixtures.ts';
 import { SttCaller } from '../../../support/stt-caller.ts';
 
+// Models on a busy machine: seconds when alone, more beside other test files.
+t.setTimeout(120_000);
+
 const pool = await SpeechPool.start({ sttThreads: 1, ttsThreads: 1 });
 const ports = pool.connect();
 const tts = new FliteTts(ports.tts);

@@ -4,6 +4,9 @@ import { SpeechPool } from '../../../../src/engines/local/speech-pool.ts';
 import { asteriskPrompt, asteriskPrompts, overTelephone, readSpeech, readSpeechFile, type SpeechFixture, wordErrorRate, wordErrors } from '../../../support/speech-fixtures.ts';
 import { SttCaller } from '../../../support/stt-caller.ts';
 
+// Models on a busy machine: seconds when alone, more beside other test files.
+t.setTimeout(120_000);
+
 const pool = await SpeechPool.start({ sttThreads: 2, ttsThreads: 1 });
 const stt = new MoonshineStt(pool.connect().stt);
 t.teardown(async () => {

@@ -6,6 +6,9 @@ import { SpeechPool } from '../../../../src/engines/local/speech-pool.ts';
 import { newSileroState, SileroModel, WINDOW_SAMPLES } from '../../../../src/engines/local/threads/silero-model.ts';
 import { overTelephone, readSpeech, readSpeechFile } from '../../../support/speech-fixtures.ts';
 
+// Models on a busy machine: seconds when alone, more beside other test files.
+t.setTimeout(120_000);
+
 const clips = readSpeech().slice(0, 8).map((fixture) => overTelephone(readSpeechFile(fixture.path, 16_000)));
 const windowsOf = (pcm: Int16Array): Int16Array[] =>
   Array.from({ length: Math.floor(pcm.length / WINDOW_SAMPLES) }, (_, index) => pcm.subarray(index * WINDOW_SAMPLES, (index + 1) * WINDOW_SAMPLES));

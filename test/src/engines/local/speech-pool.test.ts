@@ -11,6 +11,9 @@ import { ModelLine } from '../../../../src/engines/local/threads/model-line.ts';
 import { asteriskPrompt, readSpeechFile, wordErrors } from '../../../support/speech-fixtures.ts';
 import { SttCaller } from '../../../support/stt-caller.ts';
 
+// Models on a busy machine: seconds when alone, more beside other test files.
+t.setTimeout(120_000);
+
 /** Makes the thread behind the line throw: no message of ours is null. */
 function crash(port: MessagePort): Promise<void> {
   return new Promise((resolve) => {
