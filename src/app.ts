@@ -1,6 +1,6 @@
 import cookie from '@fastify/cookie';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import Fastify, { type FastifyBaseLogger } from 'fastify';
+import Fastify, { LogController, type FastifyBaseLogger } from 'fastify';
 import type { App } from './api/app-type.ts';
 import { healthRoutes } from './api/health.ts';
 import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
@@ -30,7 +30,7 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
   const failing = { log, docsUrl: `${context.options.publicUrl}/docs` };
   const app: App = Fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: MAX_BODY_BYTES,

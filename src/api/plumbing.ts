@@ -39,6 +39,7 @@ export function newRequestId(): string {
 export function installPlumbing(app: App, options: PlumbingOptions): void {
   const limiter = new RateLimiter(options.clock);
   const routes = watchRoutes(app);
+  app.decorate('knownRoutes', routes);
   app.decorateRequest('principal', null as never);
   app.decorateRequest('serviceVersion', CURRENT_VERSION);
   app.addHook('onRequest', async (request, reply) => {

@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { App } from '../../src/api/app-type.ts';
+import { ApiError } from '../../src/api/errors.ts';
+import { makeKeyring } from '../../src/api/keyring.ts';
+import { createLog } from '../../src/api/log.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../src/api/rate-limit.ts';
+import { SCOPES, type Scope } from '../../src/api/scopes.ts';
+import { buildApp, type Extension } from '../../src/app.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { AppContext } from '../../src/context.ts';
+import { AddressGuard } from '../../src/events/address-guard.ts';
+import type { AccountEvent } from '../../src/events/event.ts';
+import { Webhooks } from '../../src/events/webhooks.ts';
+import { insertAccount } from '../../src/resources/accounts/store.ts';
+import { makeApiKey } from '../../src/resources/api-keys/actions.ts';
+import { FileRecordings } from '../../src/resources/calls/recording-storage.ts';
+import type { LiveCalls, RealtimeRequest } from '../../src/resources/calls/live-calls.ts';
+import { TrunkChanges } from '../../src/resources/sip-trunks/trunk-changes.ts';
+import { newId } from '../../src/db/id.ts';
+import { createTestDatabase } from './test-database.ts';
+
+/** Rates that no test meets by accident. */
+const GENEROUS: RateLimits = Object.fromEntries(Object.keys(DEFAULT_RATE_LIMITS).map((name) => [name, { perSecond: 1e6, burst: 1e6 }])) as unknown as RateLimits;
+
+/** Wall clock that moves only when told. */
+export class TestClock implements Clock {
+  #nowMs = Date.parse('2026-11-21T12:00:00.000Z');
+  #timers = new Set<{ atMs: number; work: () => void }>();
+
+  now(): number {
+    return this.#nowMs;
+  }
+
+  after(delayMs: number, work: () => void): () => void {
+    const timer = { atMs: this.#nowMs + delayMs, work };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  advance(ms: number): void {
+    this.#nowMs += ms;
+    for (const timer of [...this.#timers]) {
+      if (timer.atMs > this.#nowMs) continue;
+      this.#timers.delete(timer);
+      timer.work();
+    }
+  }
+}
+
+/** Live calls that exist in a test's imagination only. */
+export class FakeLiveCalls implements LiveCalls {
+  readonly opened: RealtimeRequest[] = [];
+  readonly hungUp: string[] = [];
+  full = false;
+  /** What a hang-up does to the call's row. */
+  onHangUp: (callId: string) => Promise<void> = () => Promise.resolve();
+
+  async hangUp(callId: string): Promise<boolean> {
+    this.hungUp.push(callId);
+    await this.onHangUp(callId);
+    return true;
+  }
+
+  openRealtime(request: RealtimeRequest): Promise<{ url: string }> {
+    if (this.full) return Promise.reject(new ApiError('concurrency_limit'));
+    this.opened.push(request);
+    return Promise.resolve({ url: `ws://localhost:1/v1/realtime?session=${request.sessionId}` });
+  }
+}
+
+export interface Answer { status: number; headers: Record<string, string | string[] | number | undefined>; body: any }
+
+/** An account with a key of each mode. */
+export interface TestAccount { id: string; live: string; test: string }
+
+export interface ApiHarness {
+  app: App;
+  context: AppContext;
+  clock: TestClock;
+  liveCalls: FakeLiveCalls;
+  events: AccountEvent[];
+  /** Everything logged, as lines of JSON. */
+  logged: string[];
+  account: TestAccount;
+  newAccount(): Promise<TestAccount>;
+  newKey(account: TestAccount, scopes: Scope[], livemode?: boolean): Promise<string>;
+  /** One request with the account's live key; `key: null` sends none. */
+  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD', url: string, options?: { key?: string | null; body?: unknown; headers?: Record<string, string>; raw?: string }): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  rateLimits?: RateLimits;
+  extensions?: Extension[];
+  allowPrivateAddresses?: string[];
+}
+
+/** The whole HTTP side on a real PostgreSQL; only the calls are fakes. */
+export async function startApiHarness(options: HarnessOptions = {}): Promise<ApiHarness> {
+  const database = await createTestDatabase();
+  const dataDir = mkdtempSync(join(tmpdir(), 'wv-api-'));
+  const clock = new TestClock();
+  const liveCalls = new FakeLiveCalls();
+  const events: AccountEvent[] = [];
+  const logged: string[] = [];
+  const log = createLog({ level: 'trace', destination: { write: (line: string) => { logged.push(line); } } });
+  const keyring = makeKeyring(randomBytes(32));
+  const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
+  const webhooks = new Webhooks({ db: database.db, keyring, guard, log });
+  const context: AppContext = {
+    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, events: { emit: (event) => { events.push(event); } },
+    engines: {
+      isKnownModel: (component, model) => model.startsWith('local/') && component !== 'realtime',
+      speaks: (_component, _model, language) => language.startsWith('en'),
+      defaults: { stt: 'local/ear', llm: 'local/mind', tts: 'local/mouth', ttsVoice: 'plain' },
+    },
+    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), nodeId: 'node_test', checks: [],
+    options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, allowedOrigins: ['http://localhost:8080'] },
+  };
+  const app = await buildApp(context, options.extensions ?? []);
+  const newKey: ApiHarness['newKey'] = async (account, scopes, livemode = true) =>
+    (await makeApiKey(database.db, keyring, { accountId: account.id, livemode, name: 'a key', scopes }, clock.now())).secret;
+  const newAccount = async (): Promise<TestAccount> => {
+    const account = { id: newId(), live: '', test: '' };
+    await insertAccount(database.db, { id: account.id, name: 'An account', createdAt: new Date(clock.now()) });
+    return { ...account, live: await newKey(account, [...SCOPES]), test: await newKey(account, [...SCOPES], false) };
+  };
+  const account = await newAccount();
+  return {
+    app, context, clock, liveCalls, events, logged, account, newAccount, newKey,
+    async call(method, url, { key = account.live, body, headers = {}, raw } = {}) {
+      const answer = await app.inject({
+        method, url,
+        headers: { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...(body === undefined && raw === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(raw === undefined ? {} : { payload: raw }), ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+      });
+      const isJson = String(answer.headers['content-type'] ?? '').includes('json');
+      return { status: answer.statusCode, headers: answer.headers, body: isJson && answer.body !== '' ? JSON.parse(answer.body) : answer.body };
+    },
+    async close() {
+      await app.close();
+      await webhooks.close();
+      await database.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
