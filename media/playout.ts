@@ -99,7 +99,9 @@ export class Playout {
 
   /** The far end has played this much of the current item, gaps included (a browser's `playback.position`). */
   heardUpTo(playedMs: number): void {
-    this.#playing?.item.report(playedMs);
+    if (!this.#playing) return;
+    this.#playing.item.report(playedMs);
+    this.#settle(this.#playing);
   }
 
   /** The next frame for the far end. Never waits. The frame is reused: copy what you keep. */

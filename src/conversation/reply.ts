@@ -44,26 +44,36 @@ export class Reply {
 
   /** The model's text; a failure before its first word is tried again once. */
   async *#text(): AsyncGenerator<string, void, undefined> {
-    const { llm, temperature, maxTokens, signal } = this.#options;
+    const { signal } = this.#options;
     const messages = this.#options.messages();
     for (let attempt = 1; ; attempt++) {
-      let spoken = false;
-      try {
-        for await (const event of llm.reply({ messages, tools: [END_CALL], temperature, maxTokens, signal })) {
-          if (event.kind === 'usage') this.#options.onUsage(event.usage);
-          else if (event.kind === 'toolCall') this.calls.push(event.call);
-          else {
-            spoken ||= event.text.trim() !== '';
-            yield event.text;
-          }
-        }
-        if (spoken || this.endsCall || signal.aborted) return;
-        this.failure = new EngineError('invalid', `${llm.model}: the reply is empty`, { retry: true });
-      } catch (error) {
-        this.failure = error instanceof EngineError ? error : new EngineError('internal', `${llm.model}: ${String(error)}`, { retry: false, cause: error });
-      }
-      if (spoken || signal.aborted || attempt === 2 || !this.failure.retry) return;
       this.failure = undefined;
+      let spoken = false;
+      for await (const text of this.#attempt(messages)) {
+        spoken ||= text.trim() !== '';
+        yield text;
+      }
+      if (!spoken && !this.endsCall) this.failure ??= new EngineError('invalid', `${this.#options.llm.model}: the reply is empty`, { retry: true });
+      if (!this.#mayTryAgain(attempt, spoken) || signal.aborted) return;
     }
+  }
+
+  async *#attempt(messages: ChatMessage[]): AsyncGenerator<string, void, undefined> {
+    const { llm, temperature, maxTokens, signal } = this.#options;
+    try {
+      for await (const event of llm.reply({ messages, tools: [END_CALL], temperature, maxTokens, signal })) {
+        switch (event.kind) {
+          case 'text': yield event.text; break;
+          case 'toolCall': this.calls.push(event.call); break;
+          case 'usage': this.#options.onUsage(event.usage); break;
+        }
+      }
+    } catch (error) {
+      this.failure = error instanceof EngineError ? error : new EngineError('internal', `${llm.model}: ${String(error)}`, { retry: false, cause: error });
+    }
+  }
+
+  #mayTryAgain(attempt: number, spoken: boolean): boolean {
+    return attempt === 1 && !spoken && this.failure?.retry === true;
   }
 }
