@@ -28,7 +28,7 @@ export function runningOf(mark: string, group: number): LeftBehind[] {
   }
   return pids.flatMap((pid) => {
     const found = stateAndGroup(pid);
-    const ours = found.group === group || read(`/proc/${pid}/environ`).split('\0').includes(mark);
+    const ours = found.group === group || (mark !== '' && read(`/proc/${pid}/environ`).split('\0').includes(mark));
     return ours && found.state !== 'Z' ? [{ pid: Number(pid), command: read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim().slice(0, 200) }] : [];
   });
 }
