@@ -21,7 +21,7 @@ export class PlaybackBuffer {
     this.primed = false;
     this.last = 0;
     this.fade = 0;
-    /** Starts and ends of items still to be reached. */
+    /** Starts and ends of items, and pieces left out, still to be reached. */
     this.marks = [];
     this.item = undefined;
   }
@@ -38,9 +38,12 @@ export class PlaybackBuffer {
     if (this.written - this.played > this.ring.length) this.played = this.written - this.ring.length;
   }
 
-  /** Left out, but as good as heard: the item's position counts it. */
+  /** Left out, but as good as heard once what waits before it is: the item's position counts it then. */
   skip(samples) {
-    if (this.item) this.item.from -= (samples * this.rate) / 16000;
+    const skipped = samples / this.resampler.step;
+    const last = this.marks.at(-1);
+    if (last?.skipped && last.at === this.written) last.skipped += skipped;
+    else this.marks.push({ at: this.written, skipped });
   }
 
   start(itemId) {
@@ -85,7 +88,11 @@ export class PlaybackBuffer {
   reachMarks() {
     let finished;
     while (this.marks.length > 0 && this.marks[0].at <= this.played) {
-      const { at, itemId } = this.marks.shift();
+      const { at, itemId, skipped } = this.marks.shift();
+      if (skipped) {
+        if (this.item) this.item.from -= skipped;
+        continue;
+      }
       finished = this.position() ?? finished;
       this.item = itemId === undefined ? undefined : { itemId, from: at };
     }

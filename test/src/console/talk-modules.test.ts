@@ -108,6 +108,20 @@ t.test('delay that a stall left behind is worked off in quiet moments, and memor
   t.end();
 });
 
+t.test('a quiet piece left out counts for the item it was in, once it would have been heard', (t) => {
+  const buffer = new PlaybackBuffer(16_000, RATE);
+  buffer.start('first');
+  push(buffer, tone(500, 300));
+  push(buffer, new Int16Array(320 * 2));
+  buffer.end();
+  push(buffer, new Int16Array(320 * 3));
+  playFor(buffer, 200);
+  t.ok(Math.abs(buffer.position()!.playedMs - 200) < 5, 'not before');
+  const { finished } = playFor(buffer, 150);
+  t.ok(finished && Math.abs(finished.playedMs - 340) < 5, JSON.stringify(finished));
+  t.end();
+});
+
 function collect(through: Resampler, sound: Float32Array, piece: number): Float32Array {
   const out: number[] = [];
   for (let at = 0; at < sound.length; at += piece) out.push(...through.process(sound.subarray(at, at + piece)));
