@@ -75,7 +75,7 @@ const TABLE: { readonly [Key in keyof Settings]: Setting<Settings[Key]> } = {
 };
 
 /** Reads and checks every setting. Throws SettingError, a sentence that names the setting that is wrong. */
-export function readSettings(env: Environment): Settings {
+export function readSettings(env: Environment = process.env): Settings {
   const settings = readTable(env);
   const httpPort = settings.port;
   if (settings.publicUrl === '') settings.publicUrl = `http://localhost:${httpPort}`;

@@ -64,7 +64,7 @@ export interface Gateway {
   stop(drainMs?: number): Promise<void>;
 }
 
-type Step = () => Promise<unknown> | unknown;
+type Step = () => unknown;
 const PROCESS_SPEECH = { sttThreads: Math.max(1, availableParallelism()), ttsThreads: 1 };
 
 /**

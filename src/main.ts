@@ -6,7 +6,7 @@ import { welcome } from './welcome.ts';
 
 let settings: Settings;
 try {
-  settings = readSettings(process.env);
+  settings = readSettings();
 } catch (error) {
   if (!(error instanceof SettingError)) throw error;
   console.error(error.message);

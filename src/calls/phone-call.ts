@@ -4,9 +4,11 @@ import type { DialogEnd, InboundInvite, InviteDialog, ReinviteAnswer } from '../
 import type { EndReason } from '../end-reason.ts';
 import type { CallControl } from './call-control.ts';
 import type { LiveCall } from './live-call.ts';
-import type { AcceptedCall } from './phone-gateway.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import type { PhoneLegSpec } from './worker-protocol.ts';
+import type { AgentSpec, PhoneLegSpec } from './worker-protocol.ts';
+
+/** A call that has its row: what the media side needs of it. */
+export interface AcceptedCall { callId: string; agent: AgentSpec; recordingPath?: string }
 
 export interface PhoneCallOptions {
   control: CallControl;

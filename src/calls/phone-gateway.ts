@@ -1,10 +1,9 @@
 import { answerOffer } from '../../sip/sdp/answer.ts';
 import { uriUser, type InboundInvite, type TraceEntry } from '../../sip/user-agent.ts';
 import type { CallControl } from './call-control.ts';
-import { PhoneCall } from './phone-call.ts';
+import { PhoneCall, type AcceptedCall } from './phone-call.ts';
 import { SipTraces } from './sip-traces.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import type { AgentSpec } from './worker-protocol.ts';
 
 /** Who is called and by whom; the answer of the records to an INVITE. */
 export type InboundRoute =
@@ -12,8 +11,6 @@ export type InboundRoute =
   | { kind: 'unknown_number' }
   | { kind: 'no_agent' }
   | { kind: 'route'; codecs: ('PCMU' | 'PCMA')[]; accept: (call: { from: string; to: string; sipCallId: string }) => Promise<AcceptedCall> };
-
-export interface AcceptedCall { callId: string; agent: AgentSpec; recordingPath?: string }
 
 export interface PhoneGatewayOptions {
   control: CallControl;

@@ -75,7 +75,7 @@ export class WorkerPool {
 
   async close(): Promise<void> {
     this.#closing = true;
-    await Promise.all(this.#places.map((place) => place.worker?.close()));
+    await Promise.all(this.#places.flatMap((place) => (place.worker ? [place.worker.close()] : [])));
   }
 
   #placeOf(callId: string): Place | undefined {

@@ -87,6 +87,7 @@ export class ComposedConversation implements Conversation {
         this.#end('stt_failed', this.#lines.cannotGoOn);
       },
     });
+    leg.signal.addEventListener('abort', () => this.#keepLastWords(), { once: true });
     this.#speaker = new Speaker({
       agent, llm: engines.llm, tts: engines.tts, playout: this.#playout, transcript: this.#transcript, events,
       lines: options.lines ?? threadLines,
@@ -216,6 +217,12 @@ export class ComposedConversation implements Conversation {
     this.#transcript.add({ role: 'caller', text, startedMs: Math.min(this.#callerStartMs ?? endedMs, endedMs), endedMs });
     this.#callerStartMs = undefined;
     this.#silence.broken();
+  }
+
+  /** The caller hung up while speaking: what was understood so far is theirs, and stays. */
+  #keepLastWords(): void {
+    const text = this.#turns.unanswered;
+    if (text) this.#callerSaid(text);
   }
 
   #stopwatch(): TurnStopwatch | undefined {

@@ -74,6 +74,11 @@ export class TurnController {
   #agentEndedMs: number | undefined = 0;
   #punctuated = false;
 
+  /** What the caller has said that no decision handed out yet. */
+  get unanswered(): string {
+    return this.#words.text;
+  }
+
   constructor(settings: TurnSettings) {
     this.#settings = settings;
     this.#rule = interruptRule(settings.interruptSensitivity);

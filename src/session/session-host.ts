@@ -5,6 +5,7 @@ import type { BrowserLegSpec, CallSummary, FromWorker, OpenCall, PhoneLegSpec, T
 import { ComposedConversation } from '../conversation/composed.ts';
 import type { CallLeg } from '../conversation/call-leg.ts';
 import type { Engines } from '../engines/create-engine.ts';
+import { OFFLINE_AGENT_NOTICE, OFFLINE_MODEL } from '../engines/local/offline-agent.ts';
 import type { EndReason } from '../end-reason.ts';
 import { BrowserBridge } from './browser-bridge.ts';
 import type { BrowserServer } from './browser/browser-server.ts';
@@ -139,13 +140,14 @@ export class SessionHost {
 
   #converse(message: OpenCall, leg: CallLeg, figures: CallFigures, bridge: BrowserBridge | undefined): ComposedConversation {
     const { engines, now, post } = this.#options;
-    const { agent } = message;
+    const { agent, callId } = message;
+    if (agent.llm.model === OFFLINE_MODEL) post({ type: 'log', callId, entry: { at: Date.now(), source: 'engine', event: OFFLINE_AGENT_NOTICE } });
     return new ComposedConversation({
       agent,
       engines: { stt: engines.stt(agent.stt.model), llm: engines.llm(agent.llm.model), tts: engines.tts(agent.tts.model), vad: engines.vad },
       leg,
       now,
-      events: conversationEvents({ callId: message.callId, figures, now, post, bridge }),
+      events: conversationEvents({ callId, figures, now, post, bridge }),
     });
   }
 
@@ -155,7 +157,12 @@ export class SessionHost {
     const onError = (error: Error): void => {
       this.#options.post({ type: 'log', callId: message.callId, entry: { at: Date.now(), source: 'error', event: 'recording_failed', detail: { message: error.message } } });
     };
-    return Recorder.open(message.recordingPath, { onError }).catch((error: Error) => void onError(error));
+    try {
+      return await Recorder.open(message.recordingPath, { onError });
+    } catch (error) {
+      onError(error as Error);
+      return undefined;
+    }
   }
 
   #answered(callId: string): void {

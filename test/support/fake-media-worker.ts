@@ -6,23 +6,21 @@ if (!parentPort) throw new Error('runs as a thread');
 const control = parentPort;
 const post = (message: FromWorker): void => control.postMessage(message);
 const summary = { turns: [], interruptions: { byCaller: 0, falseAlarms: 0 } };
-const calls = new Map<string, string>();
-let silent = false;
+const calls = new Set<string>();
+
+function open(callId: string, behaviour: string): void {
+  calls.add(callId);
+  if (behaviour === 'crash') throw new Error('the worker breaks');
+  if (behaviour === 'fail') post({ type: 'ended', callId, reason: 'internal_error', detail: 'no port', summary });
+  else post({ type: 'opened', callId, rtpPort: 4000 });
+}
 
 control.on('message', (message: ToWorker) => {
   switch (message.type) {
     case 'ping':
-      if (!silent) post({ type: 'pong', sequence: message.sequence, calls: calls.size });
+      post({ type: 'pong', sequence: message.sequence, calls: calls.size });
       break;
-    case 'open': {
-      const behaviour = message.agent.systemPrompt;
-      calls.set(message.callId, behaviour);
-      if (behaviour === 'crash') throw new Error('the worker breaks');
-      if (behaviour === 'hang') silent = true;
-      if (behaviour === 'fail') post({ type: 'ended', callId: message.callId, reason: 'internal_error', detail: 'no port', summary });
-      else post({ type: 'opened', callId: message.callId, rtpPort: 4000 });
-      break;
-    }
+    case 'open': open(message.callId, message.agent.systemPrompt); break;
     case 'answered':
       post({ type: 'transcript', callId: message.callId, item: { position: 0, role: 'agent', text: 'Hello', startedMs: 0, endedMs: 400 } });
       post({ type: 'transcript', callId: message.callId, item: { position: 1, role: 'caller', text: 'Hi', startedMs: 500, endedMs: 900 } });
@@ -32,7 +30,7 @@ control.on('message', (message: ToWorker) => {
       break;
     case 'media': break;
     case 'close':
-      for (const callId of calls.keys()) post({ type: 'ended', callId, reason: 'service_shutdown', summary });
+      for (const callId of calls) post({ type: 'ended', callId, reason: 'service_shutdown', summary });
       control.close();
       break;
   }

@@ -12,7 +12,10 @@ import { fillVoice } from './voice.ts';
 const SILENCE = { reminder_after_ms: 10_000, reminder_text: 'Are you still there?', max_reminders: 1, hang_up_after_ms: 30_000 };
 const RECORDING = { enabled: true, channels: 'stereo', consent_message: null } as const;
 const DEFAULT_LANGUAGE = 'en-US';
-const MAX_DURATION_SECONDS = 3600;
+const DEFAULTS = {
+  description: null, knowledge_base_id: null, outbound_phone_number_id: null, appointment_booking_enabled: false, protect_opening: false,
+  max_duration_seconds: 3600, variables: {},
+};
 
 export type { AgentRow } from './store.ts';
 
@@ -67,26 +70,24 @@ function followLanguage(definition: AgentDefinition, { language }: UpdateAgent):
 
 /** Fills in what a body leaves open. Throws ApiError `conflicting_voice`, `unknown_model`, `invalid_parameter`. */
 function toDefinition({ engines }: AgentContext, body: CreateAgent): AgentDefinition {
-  const language = body.language ?? DEFAULT_LANGUAGE;
-  const timezone = body.timezone ?? 'UTC';
+  const given = withoutNulls(body);
+  const language = given.language ?? DEFAULT_LANGUAGE;
+  const timezone = given.timezone ?? 'UTC';
   if (!isTimezone(timezone)) throw new ApiError('invalid_parameter', `timezone must be an IANA name such as Europe/Berlin, not ${timezone}.`, { param: 'timezone' });
   return {
-    name: body.name,
-    system_prompt: body.system_prompt,
-    opening_message: body.opening_message,
-    description: body.description ?? null,
-    voice: fillVoice(body.voice, language, engines),
+    ...DEFAULTS,
+    ...given,
+    voice: fillVoice(given.voice, language, engines),
     language,
     timezone,
-    knowledge_base_id: body.knowledge_base_id ?? null,
-    outbound_phone_number_id: body.outbound_phone_number_id ?? null,
-    appointment_booking_enabled: body.appointment_booking_enabled ?? false,
-    protect_opening: body.protect_opening ?? false,
-    silence: { ...SILENCE, ...body.silence },
-    max_duration_seconds: body.max_duration_seconds ?? MAX_DURATION_SECONDS,
-    recording: { ...RECORDING, ...body.recording, consent_message: body.recording?.consent_message ?? null },
-    variables: body.variables ?? {},
+    silence: { ...SILENCE, ...given.silence },
+    recording: { ...RECORDING, ...given.recording },
   };
+}
+
+/** Null means the default, as absence does. */
+function withoutNulls<Body extends object>(body: Body): { [Key in keyof Body]: Exclude<Body[Key], null> } {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null)) as { [Key in keyof Body]: Exclude<Body[Key], null> };
 }
 
 /** What the body names must exist, in the same account and mode. */

@@ -1,4 +1,4 @@
-import type { Database } from '../../db/database.ts';
+import type { Database, Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import type { EndReason } from '../../end-reason.ts';
 import type { EventId, EventSink } from '../../events/event.ts';
@@ -36,6 +36,16 @@ export async function createInboundCall(context: CallsContext, call: CallBirth &
   await context.db.transaction((transaction) => insertCall(transaction, row));
   await tell(context, id, 'inboundCall');
   return id;
+}
+
+/** The row of a call that waits for its browser; in the transaction that makes its session. */
+export async function createRealtimeCall(context: CallsContext, transaction: Queryable, call: Omit<CallBirth, 'from' | 'to'> & {
+  id: string; realtimeSessionId: string; metadata: Record<string, string>; variables: Record<string, string>; createdAt: Date;
+}): Promise<void> {
+  const { agent, ...rest } = call;
+  await insertCall(transaction, {
+    ...rest, nodeId: context.nodeId, direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agent.id, agentVersion: agent.version,
+  });
 }
 
 export async function markAnswered(context: CallsContext, callId: string, at: Date): Promise<void> {

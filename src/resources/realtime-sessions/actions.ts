@@ -5,9 +5,8 @@ import { newId } from '../../db/id.ts';
 import { listAllowedOrigins } from '../accounts/actions.ts';
 import { requireAgent } from '../agents/actions.ts';
 import { resolveAgentSpec, type AgentForCall } from '../agents/spec.ts';
-import { endCall } from '../calls/actions.ts';
+import { createRealtimeCall, endCall } from '../calls/actions.ts';
 import type { AudioFormat } from '../calls/live-calls.ts';
-import { insertCall } from '../calls/store.ts';
 import type { NewRealtimeSession } from './schema.ts';
 import { insertSession } from './store.ts';
 
@@ -47,9 +46,8 @@ export async function openSession(context: AppContext, owner: { accountId: strin
   };
   const records = resolved.recording.enabled;
   await context.db.transaction(async (transaction) => {
-    await insertCall(transaction, {
-      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, nodeId: context.nodeId,
-      direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agentRow.id, agentVersion: agentRow.version,
+    await createRealtimeCall(context, transaction, {
+      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agentRow.id, version: agentRow.version },
       realtimeSessionId: session.id, metadata: body.metadata ?? {}, variables, createdAt, ...(records ? { recordingChannels: 'stereo' } : {}),
     });
     await insertSession(transaction, { ...session, accountId: owner.accountId });

@@ -277,7 +277,17 @@ t.test('the longest duration: a goodbye nobody can stop, then the end', async (t
   await rig.voice(1000);
   await rig.silence(5000);
   t.equal(rig.leg.endReason, 'max_duration');
-  t.match(rig.transcript.at(-1), /our time is up/);
+  t.match(rig.transcript.at(-2), /our time is up/);
+  t.equal(rig.transcript.at(-1), 'caller: But I want to go on.', 'nobody answers it, and it is not lost');
+});
+
+t.test('what a caller was saying when they hung up stands in the transcript', async (t) => {
+  const rig = new Rig({ stt: { utterances: ['Never mind, bye.'] } });
+  await rig.greeted();
+  await rig.voice(800);
+  await rig.silence(400);
+  rig.leg.hangUp('caller_hangup');
+  t.equal(rig.transcript.at(-1), 'caller: Never mind, bye.');
 });
 
 t.test('typed text and keys are turns', async (t) => {
