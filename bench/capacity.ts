@@ -43,7 +43,7 @@ async function pacingAtDefaultPriority(times: Times): Promise<Figure[]> {
     await gateway.writes(writesPerSecond);
     await sleep(times.warmUp * 1000);
     const before = (await gateway.state()).written;
-    const arrivals = await load.measure(times.window);
+    const arrivals = await load.measure(times.window, 'exact');
     const written = (await gateway.state()).written - before;
     const at = ` at ${calls} calls, default priority, database written`;
     return [shown(`rows written${at}`, written / times.window, '/s'), ...pacing(arrivals, at, p99Ms)];
@@ -82,10 +82,11 @@ async function measureStep(gateway: BenchGateway, load: RtpLoad, calls: number, 
   const { mediaTid, priority } = await gateway.state();
   const at = ` at ${calls} calls`;
   const before = { media: threadCpuMs(gateway.pid, mediaTid), process: processCpuMs(gateway.pid) };
-  const arrivals = await load.measure(times.window);
+  await load.measure(times.window, 'cheap');
   const perCall = times.window * calls;
   const mediaMs = (threadCpuMs(gateway.pid, mediaTid) - before.media) / perCall;
   const processMs = (processCpuMs(gateway.pid) - before.process) / perCall;
+  const arrivals = await load.measure(times.window, 'exact');
   const goal = calls >= JUDGED_FROM_CALLS ? CPU_MS_PER_CALL_SECOND : undefined;
   const allocated = await gateway.allocation(times.window / 2);
   const pairs = (calls * PACKETS_PER_SECOND * times.window) / 2;
@@ -107,7 +108,7 @@ async function pacingUnderMainLoad(gateway: BenchGateway, load: RtpLoad, times: 
   if (priority !== 'realtime') return [missing(`packet against its grid p99${at}`, 'ms', p99Ms, 'SCHED_FIFO is not granted here (CAP_SYS_NICE)')];
   await gateway.loadMain(mainPct);
   await sleep(1000);
-  const arrivals = await load.measure(times.window);
+  const arrivals = await load.measure(times.window, 'exact');
   await gateway.loadMain(0);
   return pacing(arrivals, at, p99Ms);
 }
@@ -141,7 +142,7 @@ async function floors(kind: PeerKind, counts: number[], times: Times, own: Map<n
       await load.send(callers.map(({ caller }, i) => ({ caller, port: ports[i] ?? 0 })));
       await sleep(1000);
       const before = processCpuMs(peer.pid);
-      const arrivals = await load.measure(times.window);
+      const arrivals = await load.measure(times.window, 'cheap');
       const cpuMs = (processCpuMs(peer.pid) - before) / (times.window * callers.length);
       figures.push(shown(name, cpuMs, 'ms/s/call'), shown(`packets lost by ${kind.name} at ${calls} calls`, arrivals.lost, 'packets'));
       figures.push(...ratio(kind, calls, (own.get(calls) ?? Number.NaN) / cpuMs));
