@@ -1,6 +1,6 @@
 /** Voice-to-voice time of each turn, and their median. */
 
-const PARTS = [['endpointing', 'wait for the end'], ['stt', 'hearing'], ['llm', 'thinking'], ['tts', 'voice']];
+const PARTS = [['endpointing', 'pause'], ['stt', 'hearing'], ['llm', 'thinking'], ['tts', 'voice']];
 const MAX_SHOWN = 8;
 
 export class Latency {
@@ -25,7 +25,7 @@ export class Latency {
     const totals = this.turns.map((turn) => turn.voice_to_voice_ms);
     const count = totals.length;
     this.median.textContent = count === 0 ? '–' : `${Math.round(medianOf(totals))} ms`;
-    this.note.textContent = count === 0 ? 'median of no turn yet' : `median of ${count} ${count === 1 ? 'turn' : 'turns'}`;
+    this.note.textContent = count === 0 ? 'no turn yet' : `median of ${count} ${count === 1 ? 'turn' : 'turns'}`;
     const longest = Math.max(1, ...totals);
     const first = Math.max(0, count - MAX_SHOWN);
     this.list.replaceChildren(...this.turns.slice(first).map((turn, index) => row(turn, first + index + 1, longest)));

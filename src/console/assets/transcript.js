@@ -31,9 +31,11 @@ export class Transcript {
     this.write(item, text);
   }
 
-  /** All of the agent's item so far. */
+  /** The next part of what the agent says. */
   agent(itemId, text) {
-    this.write(this.itemOf(itemId), text);
+    const item = this.itemOf(itemId);
+    const before = item.words.textContent;
+    this.write(item, before === '' ? text : `${before} ${text}`);
   }
 
   /** The caller interrupted: only so much of the item was heard. */

@@ -40,7 +40,7 @@ export type ServerMessage =
   /** What the caller is saying; replaces the partial before it. */
   | { type: 'transcript.partial'; text: string }
   | { type: 'transcript.final'; text: string; item_id?: string }
-  /** All of the item's text so far; replaces the text before it. */
+  /** The next part of the item's text; a space joins it to the part before. */
   | { type: 'agent.text'; item_id: string; text: string }
   /** The binary messages from here to `agent.audio.end` are this item's sound. */
   | { type: 'agent.audio.start'; item_id: string }

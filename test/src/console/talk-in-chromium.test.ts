@@ -32,7 +32,8 @@ t.test('a call in a real browser', async (t) => {
     await t.test('what the agent says is played and reported', async (t) => {
       leg.sendControl({ type: 'state', state: 'speaking' });
       leg.sendControl({ type: 'agent.audio.start', item_id: 'opening' });
-      leg.sendControl({ type: 'agent.text', item_id: 'opening', text: 'Hello, how can I help?' });
+      leg.sendControl({ type: 'agent.text', item_id: 'opening', text: 'Hello,' });
+      leg.sendControl({ type: 'agent.text', item_id: 'opening', text: 'how can I help?' });
       const playing = playTo(session, tone(500, 1000));
       await until(async () => (await agentLevel(page)) > 0.5);
       await playing;
