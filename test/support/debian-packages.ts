@@ -4,12 +4,16 @@ import { existsSync, readdirSync } from 'node:fs';
 /** A Debian package that tests use: a path that proves it is there, and the areas of test/ that need it. */
 export interface DebianPackage { name: string; proof: string; areas: string[]; purpose: string }
 
+/** Areas that listen to human speech. */
+const SPEECH_AREAS = ['media', 'src', 'bench', 'scenarios'];
+
 export const DEBIAN_PACKAGES: DebianPackage[] = [
-  { name: 'sip-tester', proof: '/usr/bin/sipp', areas: ['tool-chain', 'scenarios'], purpose: 'sipp: a SIP peer with scenarios' },
-  { name: 'baresip-core', proof: '/usr/bin/baresip', areas: ['tool-chain', 'scenarios'], purpose: 'a real softphone, headless' },
-  { name: 'chromium', proof: '/usr/bin/chromium', areas: ['scenarios'], purpose: 'the browser that opens /talk' },
-  { name: 'asterisk-core-sounds-en-wav', proof: '/usr/share/asterisk/sounds/en_US_f_Allison', areas: ['media', 'src', 'tool-chain', 'scenarios'], purpose: 'prompts spoken by a person, with transcripts' },
-  { name: 'pocketsphinx-testdata', proof: '/usr/share/pocketsphinx/test/data', areas: ['media', 'src', 'scenarios'], purpose: 'read speech by several people, with transcripts' },
+  { name: 'sip-tester', proof: '/usr/bin/sipp', areas: ['sip', 'bench', 'scenarios'], purpose: 'sipp: a SIP peer with scenarios' },
+  { name: 'baresip-core', proof: '/usr/bin/baresip', areas: ['scenarios'], purpose: 'a real softphone, headless' },
+  { name: 'chromium', proof: '/usr/bin/chromium', areas: ['src', 'scenarios'], purpose: 'the browser that opens /talk' },
+  { name: 'asterisk-core-sounds-en', proof: '/usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz', areas: SPEECH_AREAS, purpose: 'what the prompts say' },
+  { name: 'asterisk-core-sounds-en-wav', proof: '/usr/share/asterisk/sounds/en_US_f_Allison/activated.wav', areas: SPEECH_AREAS, purpose: 'prompts spoken by a person' },
+  { name: 'pocketsphinx-testdata', proof: '/usr/share/pocketsphinx/test/data', areas: SPEECH_AREAS, purpose: 'read speech by several people, with transcripts' },
 ];
 
 /** Of the packages that these areas need, those that are not installed. */

@@ -5,8 +5,8 @@ import path from 'node:path';
 export interface TestArea { name: string; files: string[]; jobs: number }
 
 const FIRST = ['tool-chain', 'media', 'sip', 'src'];
-/** Real calls measure time: they run alone, and last. */
-const ALONE = ['scenarios'];
+/** Real calls and benchmarks measure time: they run alone, and last. */
+const ALONE = ['bench', 'scenarios'];
 
 const rank = (area: string): number => {
   if (ALONE.includes(area)) return 1000;
