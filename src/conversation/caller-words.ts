@@ -1,5 +1,6 @@
 import type { SttEvent } from '../engines/engine.ts';
-import { unansweredWords } from './unanswered-words.ts';
+import type { VoiceActivity } from './voice-burst.ts';
+import { repeatedTokens, unansweredWords } from './unanswered-words.ts';
 
 /** What speech-to-text said, as turn-taking needs it: no usage, no failures. */
 export type TranscriptEvent = Extract<SttEvent, { kind: 'partial' | 'eager' | 'final' }>;
@@ -19,13 +20,17 @@ const TAKEN_MEMORY_MS = 4000;
 export class CallerWords {
   #finished: string[] = [];
   #open = '';
+  /** Where the voice began that the open text was first heard in. */
+  #openFromMs = 0;
   /** The heard audio is transcribed up to here. */
   #coveredMs = 0;
   #taken: { text: string; atMs: number } | undefined;
 
   /** Everything unanswered. */
   get text(): string {
-    return [...this.#finished, this.#open].filter(Boolean).join(' ');
+    if (this.#finished.length === 0) return this.#open;
+    const finished = this.#finished.join(' ');
+    return this.#open ? `${finished} ${this.#open}` : finished;
   }
 
   /** Whether the text covers all voice up to `lastVoicedMs`. */
@@ -33,17 +38,15 @@ export class CallerWords {
     return this.#coveredMs >= lastVoicedMs;
   }
 
-  /** Takes in an event that arrived when `heardMs` of audio had been heard, the last voice of it at `lastVoicedMs`. */
-  add(event: TranscriptEvent, heardMs: number, voice: { speaking: boolean; lastVoicedMs: number }): void {
+  /** Takes in an event that arrived when `heardMs` of audio had been heard. */
+  add(event: TranscriptEvent, heardMs: number, voice: VoiceActivity): void {
     this.#forgetTaken(event, heardMs);
-    const text = this.#unanswered(event);
     if (event.kind === 'final') {
-      if (text) this.#finished.push(text);
-      this.#open = '';
-      this.#taken = undefined;
-      if (event.endMs + COVER_TOLERANCE_MS >= voice.lastVoicedMs) this.#coveredMs = heardMs;
+      this.#addFinal(event, heardMs, voice);
       return;
     }
+    const text = this.#unanswered(event);
+    if (!this.#open) this.#openFromMs = voice.speechStartMs;
     this.#open = text;
     if (event.kind === 'eager' && !voice.speaking) this.#coveredMs = heardMs;
   }
@@ -62,6 +65,16 @@ export class CallerWords {
   /** Stops waiting for text of what was heard so far: it was noise, or the recogniser is late; late words still count. */
   settle(heardMs: number): void {
     this.#coveredMs = heardMs;
+  }
+
+  #addFinal(event: Extract<TranscriptEvent, { kind: 'final' }>, heardMs: number, voice: VoiceActivity): void {
+    const text = this.#unanswered(event);
+    if (text) this.#finished.push(text);
+    // A late final of the utterance before must not take the open one's words away, nor those handed out of it.
+    const isEarlier = event.endMs < this.#openFromMs && repeatedTokens(this.#open, event.text) === 0;
+    if (!isEarlier) this.#open = '';
+    if (this.#taken && repeatedTokens(event.text, this.#taken.text) > 0) this.#taken = undefined;
+    if (event.endMs + COVER_TOLERANCE_MS >= voice.lastVoicedMs) this.#coveredMs = heardMs;
   }
 
   #unanswered(event: TranscriptEvent): string {

@@ -39,6 +39,7 @@ const THINKING_LIMIT_MS = 20_000;
 const LAST_WORDS_MS = 15_000;
 /** The agent apologises once; a second failed turn in a row ends the call. */
 const MAX_FAILED_TURNS = 2;
+const STALE_SOUND_MS = 4000;
 const MAX_TYPED_CHARS = 4000;
 const MAX_TYPED_WAITING = 16;
 
@@ -58,8 +59,9 @@ export class ComposedConversation implements Conversation {
   readonly #keypad = new KeypadEntry();
   /** Typed texts and keypad entries, waiting for their turn. */
   readonly #typed: string[] = [];
-  /** Where the words the caller is saying began. */
+  /** Where the words the caller is saying began, and the newest voice of them. */
   #callerStartMs: number | undefined;
+  #callerEndMs = 0;
   /** When the caller's silence had lasted long enough, while the text was still missing. */
   #waitedAt: number | undefined;
   #failedTurns = 0;
@@ -124,7 +126,10 @@ export class ComposedConversation implements Conversation {
     this.#ear.hear(frame);
     const { heardMs, voice } = this.#ear;
     if (voice.speaking) {
+      // A sound long ago that nothing came of does not begin these words.
+      if (voice.speechStartMs - this.#callerEndMs > STALE_SOUND_MS) this.#callerStartMs = undefined;
       this.#callerStartMs ??= voice.speechStartMs;
+      this.#callerEndMs = voice.lastVoicedMs;
       this.#waitedAt = undefined;
     }
     const decision = this.#turns.next({ heardMs, voice, transcripts: this.#ear.take(), agent: this.#speaker.activity });
