@@ -36,7 +36,7 @@ async function atCalls(dataDir: string, calls: number, quick: boolean): Promise<
   try {
     const server = { number: gateway.demoNumber(), port: gateway.sipPort };
     const callers = await load.open(calls + 1);
-    const withinSeconds = quick ? 22 : 90;
+    const withinSeconds = quick ? 15 : 90;
     const conversing = load.converse(callers.slice(0, calls).map(({ caller }) => caller), { turns: quick ? 2 : 6, manner: 'polite', withinSeconds, clips: clips() });
     const placed: Placed[] = [];
     for (const { caller, port } of callers) placed.push(await place(server, load, caller, port));
