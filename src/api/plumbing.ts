@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { isUnavailable } from '../db/database.ts';
 import type { App } from './app-type.ts';
 import { authenticate, requireScope, type AuthenticationOptions } from './authentication.ts';
-import { ApiError, errorBody } from './errors.ts';
+import { ApiError, errorBody, type ErrorCode } from './errors.ts';
 import { rateLimitHeaders, RateLimiter, type RateLimits } from './rate-limit.ts';
 import { watchRoutes } from './routes-known.ts';
 import { CURRENT_VERSION, versionFor } from './version.ts';
@@ -111,17 +111,20 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
 }
 
 /** Fastify's own errors by their code. */
+const FASTIFY_CODES: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_json',
+};
+
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isUnavailable(error)) return new ApiError('service_unavailable', 'The database cannot be reached right now. Try again.', { cause: error });
   const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
-  switch (code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE': return new ApiError('body_too_large');
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE': return new ApiError('unsupported_media_type');
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-    case 'FST_ERR_CTP_INVALID_JSON_BODY':
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH': return new ApiError('invalid_json');
-  }
+  const known = FASTIFY_CODES[code ?? ''];
+  if (known) return new ApiError(known);
   if (error instanceof SyntaxError && statusCode === 400) return new ApiError('invalid_json', 'The body is not JSON.');
   if (statusCode === 400) return new ApiError('invalid_parameter', 'The request is malformed.');
   return new ApiError('internal_error', undefined, { cause: error });

@@ -36,6 +36,8 @@ const RESTART_MAX_MS = 5000;
 const START_ATTEMPTS = 20;
 const START_RETRY_MS = 250;
 const KEPT_LOG_LINES = 20;
+/** Where `unshare` and `setpriv` are. */
+const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const SERVER_SETTINGS = { listen_addresses: '', unix_socket_permissions: '0700', shared_buffers: '32MB', max_connections: '40', jit: 'off', logging_collector: 'off', log_timezone: 'UTC', timezone: 'UTC' };
 
 /**
@@ -211,5 +213,5 @@ function keepLines(child: ChildProcess): string[] {
 
 /** PostgreSQL gets no secret of ours and none of the user's PG* variables. */
 function childEnvironment(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' };
+  return { PATH: SYSTEM_PATH, LC_ALL: 'C', TZ: 'UTC' };
 }

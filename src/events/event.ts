@@ -18,7 +18,11 @@ export interface AccountEvent {
 }
 
 /** Where events go. Called after the change they tell of is committed; never waits. */
-export interface EventSink { emit(event: AccountEvent): void }
+export interface EventSink {
+  emit(event: AccountEvent): void;
+  /** Drops what is still to be sent about an erased object, named by its id. */
+  forget(objectId: string): void;
+}
 
 /** The body of a delivery: what is signed and sent, to the byte. */
 export function payloadOf(event: AccountEvent, at: Date): string {

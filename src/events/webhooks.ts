@@ -19,6 +19,8 @@ export interface WebhooksOptions {
 
 /** When the second and third attempts come, counted from the failure before. */
 const RETRY_AFTER_MS = [5000, 30_000];
+/** Events at once, those that wait for a retry included. */
+const MAX_PENDING = 10_000;
 const REAL_TIMERS = { now: () => Date.now(), setTimeout: (work: () => void, ms: number) => setTimeout(work, ms), clearTimeout: (timer: never) => clearTimeout(timer) };
 
 /** Tells accounts of events: best effort, at most three attempts, each recorded; pending retries live in this process only. */
@@ -28,6 +30,8 @@ export class Webhooks implements EventSink {
   readonly #queue = new DeliveryQueue();
   readonly #retries = new Set<unknown>();
   readonly #working = new Set<Promise<void>>();
+  /** Events with an attempt still to come. */
+  readonly #pending = new Set<AccountEvent>();
   #closed = false;
 
   constructor(options: WebhooksOptions) {
@@ -36,11 +40,17 @@ export class Webhooks implements EventSink {
   }
 
   emit(event: AccountEvent): void {
-    const work = this.#begin(event).catch((error: unknown) => {
-      this.#options.log.warn({ event: event.event, accountId: event.accountId, error: String(error) }, 'an event could not be sent');
-    });
-    this.#working.add(work);
-    void work.finally(() => this.#working.delete(work));
+    if (this.#pending.size >= MAX_PENDING) {
+      this.#options.log.warn({ event: event.event, accountId: event.accountId, pending: this.#pending.size }, 'event dropped: too many wait for an attempt or a retry');
+      return;
+    }
+    this.#pending.add(event);
+    this.#start(event, payloadOf(event, new Date(this.#timers.now())), 1);
+  }
+
+  /** What is still to be sent about an erased object is not sent. */
+  forget(objectId: string): void {
+    for (const event of this.#pending) if (event.data['id'] === objectId) this.#pending.delete(event);
   }
 
   /** One sample now, whatever the switch and the subscription say; the same code path as a real event. Undefined: no url is set. */
@@ -57,10 +67,20 @@ export class Webhooks implements EventSink {
     await Promise.all(this.#working);
   }
 
-  async #begin(event: AccountEvent): Promise<void> {
+  #start(event: AccountEvent, body: string, attempt: number): void {
+    const work = this.#begin(event, body, attempt).catch((error: unknown) => {
+      this.#pending.delete(event);
+      this.#options.log.warn({ event: event.event, accountId: event.accountId, error: String(error) }, 'an event could not be sent');
+    });
+    this.#working.add(work);
+    void work.finally(() => this.#working.delete(work));
+  }
+
+  /** Reads the configuration for each attempt: a retry is signed with the secret that is valid by then. */
+  async #begin(event: AccountEvent, body: string, attempt: number): Promise<void> {
     const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
-    if (config.url === null || !config.enabled || !config.events.includes(event.event)) return;
-    await this.#enqueue(event, payloadOf(event, new Date(this.#timers.now())), config, 1);
+    if (config.url === null || !config.enabled || !config.events.includes(event.event)) this.#pending.delete(event);
+    else await this.#enqueue(event, body, config, attempt);
   }
 
   #enqueue(event: AccountEvent, body: string, config: WebhookConfig, attempt: number): Promise<void> {
@@ -68,28 +88,30 @@ export class Webhooks implements EventSink {
     const url = config.url ?? '';
     const taken = this.#queue.add(new URL(url).host, async () => {
       try {
+        if (!this.#pending.has(event)) return;
         const row = await this.#attempt(event, body, url, config.secret, attempt, true);
-        if (row.will_retry) this.#retryLater(event, body, config, attempt);
+        if (row.will_retry) this.#retryLater(event, body, attempt);
+        else this.#pending.delete(event);
       } catch (error) {
+        this.#pending.delete(event);
         this.#options.log.warn({ event: event.event, error: String(error) }, 'a webhook attempt could not be recorded');
       } finally {
         resolve();
       }
     });
     if (!taken) {
+      this.#pending.delete(event);
       this.#options.log.warn({ event: event.event, accountId: event.accountId, pending: this.#queue.size }, 'event dropped: too many deliveries are pending');
       resolve();
     }
     return promise;
   }
 
-  #retryLater(event: AccountEvent, body: string, config: WebhookConfig, attempt: number): void {
-    if (this.#closed) return;
+  #retryLater(event: AccountEvent, body: string, attempt: number): void {
+    if (this.#closed || !this.#pending.has(event)) return;
     const timer = this.#timers.setTimeout(() => {
       this.#retries.delete(timer);
-      const work = this.#enqueue(event, body, config, attempt + 1);
-      this.#working.add(work);
-      void work.finally(() => this.#working.delete(work));
+      this.#start(event, body, attempt + 1);
     }, RETRY_AFTER_MS[attempt - 1] ?? 0);
     this.#retries.add(timer);
   }

@@ -71,7 +71,12 @@ export class FakeLiveCalls implements LiveCalls {
   }
 }
 
-export interface Answer { status: number; headers: Record<string, string | string[] | number | undefined>; body: any }
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  // oxlint-disable-next-line typescript/no-explicit-any -- whatever JSON came: the tests say what it must be
+  body: any;
+}
 
 /** An account with a key of each mode. */
 export interface TestAccount { id: string; live: string; test: string }
@@ -82,6 +87,8 @@ export interface ApiHarness {
   clock: TestClock;
   liveCalls: FakeLiveCalls;
   events: AccountEvent[];
+  /** Ids of objects that events were told to forget. */
+  forgotten: string[];
   /** Everything logged, as lines of JSON. */
   logged: string[];
   account: TestAccount;
@@ -105,13 +112,14 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   const clock = new TestClock();
   const liveCalls = new FakeLiveCalls();
   const events: AccountEvent[] = [];
+  const forgotten: string[] = [];
   const logged: string[] = [];
   const log = createLog({ level: 'trace', destination: { write: (line: string) => { logged.push(line); } } });
   const keyring = makeKeyring(randomBytes(32));
   const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
   const webhooks = new Webhooks({ db: database.db, keyring, guard, log });
   const context: AppContext = {
-    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, events: { emit: (event) => { events.push(event); } },
+    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
     engines: {
       isKnownModel: (component, model) => model.startsWith('local/') && component !== 'realtime',
       speaks: (_component, _model, language) => language.startsWith('en'),
@@ -130,7 +138,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   };
   const account = await newAccount();
   return {
-    app, context, clock, liveCalls, events, logged, account, newAccount, newKey,
+    app, context, clock, liveCalls, events, forgotten, logged, account, newAccount, newKey,
     async call(method, url, { key = account.live, body, headers = {}, raw } = {}) {
       const answer = await app.inject({
         method, url,

@@ -58,6 +58,7 @@ export function callRoutes(app: App, context: CallRoutesContext): void {
     if (call.ended_at === null) throw new ApiError('call_in_progress');
     await recordings.delete(call.id);
     await deleteCall(db, call.id);
+    context.events.forget(call.id);
     return { id: call.id, object: 'call', deleted: true as const };
   });
 }

@@ -1,7 +1,9 @@
 import t from 'tap';
 import { SCOPES, type Scope } from '../../../src/api/scopes.ts';
 import { buildApp } from '../../../src/app.ts';
+import { openDatabase } from '../../../src/db/database.ts';
 import { startApiHarness } from '../../support/api-harness.ts';
+import { quietLog } from '../../support/test-database.ts';
 
 const UNKNOWN = 'f'.repeat(24);
 /** Every route of the API with what it asks for; a route missing here fails the last test. */
@@ -89,6 +91,22 @@ t.test('access', async (t) => {
     api.context.checks.pop();
     t.match(await api.call('GET', '/readyz', { key: null }), { status: 200 });
   });
+});
+
+t.test('a database that is away', async (t) => {
+  const api = await startApiHarness();
+  const db = openDatabase({ connection: { socketDir: '/nonexistent' }, log: quietLog, retryForMs: 50 });
+  const app = await buildApp({ ...api.context, db });
+  t.teardown(async () => {
+    await app.close();
+    await db.close();
+    await api.close();
+  });
+  const answer = await app.inject({ method: 'GET', url: '/v1/agents', headers: { authorization: `Bearer ${api.account.live}` } });
+  t.match(answer, { statusCode: 503, headers: { 'retry-after': '1' } });
+  t.match(answer.json(), { error: { type: 'api_error', code: 'service_unavailable' } });
+  t.notMatch(answer.body, /ENOENT|nonexistent/);
+  t.equal((await app.inject({ method: 'GET', url: '/healthz' })).statusCode, 200);
 });
 
 t.test('rate limits', async (t) => {

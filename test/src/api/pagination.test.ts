@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { decodeCursor, encodeCursor } from '../../../src/api/cursor.ts';
 import { makeKeyring } from '../../../src/api/keyring.ts';
-import { startApiHarness } from '../../support/api-harness.ts';
+import { startApiHarness, type Answer } from '../../support/api-harness.ts';
 
 t.test('cursors', (t) => {
   const keyring = makeKeyring(randomBytes(32));
@@ -37,7 +37,7 @@ t.test('lists', async (t) => {
     if (made.length % 3 === 0) api.clock.advance(1);
   };
   for (let n = 0; n < 11; n++) await add();
-  const ids = (answer: { body: any }): string[] => answer.body.data.map(({ id }: { id: string }) => id);
+  const ids = (answer: Answer): string[] => answer.body.data.map(({ id }: { id: string }) => id);
 
   const seen: string[] = [];
   let url = '/v1/agents?limit=4';

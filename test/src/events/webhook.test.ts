@@ -6,6 +6,7 @@ import t from 'tap';
 import { AddressGuard, isUnsafeAddress } from '../../../src/events/address-guard.ts';
 import { EVENT_IDS, type AccountEvent } from '../../../src/events/event.ts';
 import { postWebhook, type PostResult, type WebhookPost } from '../../../src/events/webhook-post.ts';
+import { writeConfig } from '../../../src/events/webhook-store.ts';
 import { Webhooks } from '../../../src/events/webhooks.ts';
 import { startApiHarness, TestClock, type ApiHarness } from '../../support/api-harness.ts';
 
@@ -15,11 +16,13 @@ interface Received { headers: IncomingHttpHeaders; body: string; url: string | u
 async function receiver(t: { teardown(work: () => unknown): unknown }) {
   const received: Received[] = [];
   const answer = { status: 200, headers: {} as Record<string, string> };
-  const server = createServer(async (request, reply) => {
+  const server = createServer((request, reply) => {
     let body = '';
-    for await (const chunk of request) body += String(chunk);
-    received.push({ headers: request.headers, body, url: request.url });
-    reply.writeHead(answer.status, answer.headers).end('the receiver\'s secret words');
+    request.on('data', (chunk) => { body += String(chunk); });
+    request.on('end', () => {
+      received.push({ headers: request.headers, body, url: request.url });
+      reply.writeHead(answer.status, answer.headers).end('the receiver\'s secret words');
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -27,8 +30,16 @@ async function receiver(t: { teardown(work: () => unknown): unknown }) {
   return { received, answer, host: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
+function signatureOf(secret: string, received: Received | undefined): string {
+  return createHmac('sha256', secret).update(received?.body ?? '').digest('hex');
+}
+
 function eventOf(api: ApiHarness, more: Partial<AccountEvent> = {}): AccountEvent {
   return { event: 'callCompleted', accountId: api.account.id, livemode: true, data: { id: 'x', object: 'call' }, eventKey: 'callCompleted:x', ...more };
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((done) => setTimeout(done, 2));
 }
 
 t.test('configuration and delivery', async (t) => {
@@ -51,16 +62,13 @@ t.test('configuration and delivery', async (t) => {
   t.notMatch(JSON.stringify(await api.context.db.query('SELECT secret::text AS secret FROM webhook')), Buffer.from(secret).toString('hex'), 'sealed at rest');
 
   const { webhooks } = api.context;
-  const settle = async (): Promise<void> => {
-    for (let n = 0; n < 200 && (await api.call('GET', '/v1/webhook/deliveries')).body.data.length < received.length; n++) await new Promise((done) => setTimeout(done, 5));
-  };
+  const recorded = async (): Promise<number> => (await api.call('GET', '/v1/webhook/deliveries')).body.data.length;
   webhooks.emit(eventOf(api));
-  while (received.length < 1) await new Promise((done) => setTimeout(done, 5));
+  await until(async () => await recorded() === 1);
   const [first] = received;
-  t.equal(first?.headers['x-service-signature'], createHmac('sha256', secret).update(first?.body ?? '').digest('hex'));
+  t.equal(first?.headers['x-service-signature'], signatureOf(secret, first));
   t.match(first, { url: '/hook', headers: { 'x-service-event': 'callCompleted', 'x-service-delivery-attempt': '1', 'content-type': /json/ } });
   t.match(JSON.parse(first?.body ?? ''), { event: 'callCompleted', livemode: true, timestamp: /Z$/, data: { id: 'x', event_key: 'callCompleted:x' } });
-  await settle();
   t.match((await api.call('GET', '/v1/webhook/deliveries')).body.data, [{ object: 'webhook_delivery', event: 'callCompleted', attempt: 1, status: 'succeeded', response_status: 200, will_retry: false }]);
 
   await api.call('PATCH', '/v1/webhook', { body: { enabled: false, events: ['inboundCall'] } });
@@ -81,7 +89,7 @@ t.test('configuration and delivery', async (t) => {
   t.match(redirected.body, { status: 'failed', response_status: 302, error: 'HTTP 302' }, 'redirects are failures, not followed');
   t.notMatch(JSON.stringify(redirected.body), 'secret words');
   const last = received.at(-1);
-  t.equal(last?.headers['x-service-signature'], createHmac('sha256', rotated.body.secret).update(last?.body ?? '').digest('hex'), 'the new secret at once');
+  t.equal(last?.headers['x-service-signature'], signatureOf(rotated.body.secret, last), 'the new secret at once');
   t.same((await api.call('GET', '/v1/webhook/deliveries?status=failed')).body.data.map(({ status }: { status: string }) => status), ['failed']);
   t.equal((await api.call('GET', '/v1/webhook/deliveries', { key: (await api.newAccount()).live })).body.data.length, 0);
   t.match((await api.call('PATCH', '/v1/webhook', { body: { url: null } })).body, { url: null, secret_set: true });
@@ -110,7 +118,7 @@ t.test('retries', async (t) => {
     webhooks.emit(eventOf(api));
     const recorded = async (): Promise<number> => (await db.query('SELECT 1 FROM webhook_delivery')).length;
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      while (await recorded() < attempt) await new Promise((done) => setTimeout(done, 2));
+      await until(async () => await recorded() >= attempt);
       // What follows a recorded attempt happens in the same turn of the loop as its answer.
       await new Promise((done) => setImmediate(done));
       clock.advance(attempt === 1 ? 5000 : 30_000);
@@ -120,6 +128,33 @@ t.test('retries', async (t) => {
     t.equal(new Set(posts.map(({ body }) => body)).size, 1, 'the same bytes each time');
     t.same(posts.map(({ attempt }) => attempt), [1, 2, 3].slice(0, attempts));
   }
+});
+
+t.test('between a failure and its retry', async (t) => {
+  const api = await startApiHarness();
+  t.teardown(() => api.close());
+  const { db, keyring, guard, log } = api.context;
+  await writeConfig(db, keyring, api.account.id, { url: 'http://example.com/', enabled: true, events: [...EVENT_IDS], secret: 'old' });
+  const clock = new TestClock();
+  const posts: WebhookPost[] = [];
+  const post = (sent: WebhookPost): Promise<PostResult> => {
+    posts.push(sent);
+    return Promise.resolve({ responseStatus: 500, error: 'HTTP 500', durationMs: 1, succeeded: false, mayRetry: true });
+  };
+  const timers = { now: () => clock.now(), setTimeout: (work: () => void, ms: number) => clock.after(ms, work), clearTimeout: (cancel: never) => (cancel as () => void)() };
+  const webhooks = new Webhooks({ db, keyring, guard, log, timers, post });
+  const recorded = async (): Promise<number> => (await db.query('SELECT 1 FROM webhook_delivery')).length;
+  webhooks.emit(eventOf(api, { data: { id: 'kept' } }));
+  webhooks.emit(eventOf(api, { data: { id: 'erased' } }));
+  await until(async () => await recorded() === 2);
+  await new Promise((done) => setImmediate(done));
+  webhooks.forget('erased');
+  await writeConfig(db, keyring, api.account.id, { url: 'http://example.com/', enabled: true, events: [...EVENT_IDS], secret: 'new' });
+  clock.advance(5000);
+  await until(async () => await recorded() === 3);
+  await webhooks.close();
+  t.match(posts[2], { secret: 'new', attempt: 2, body: /kept/ }, 'a rotated secret signs the retry, and an erased call is not told of');
+  t.equal(posts.length, 3);
 });
 
 t.test('addresses', async (t) => {

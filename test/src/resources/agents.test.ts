@@ -61,7 +61,7 @@ t.test('agents', async (t) => {
     const versions = (await api.call('GET', `/v1/agents/${id}/versions`)).body;
     t.same(versions.data.map((entry: { version: number; name: string }) => [entry.version, entry.name]), [[4, 'New'], [3, 'New'], [2, 'New'], [1, 'Desk']]);
     const both = await Promise.all([api.call('PATCH', `/v1/agents/${id}`, { body: { name: 'a' } }), api.call('PATCH', `/v1/agents/${id}`, { body: { description: 'b' } })]);
-    t.same(both.map((answer) => answer.body.version).sort(), [5, 6]);
+    t.same(new Set(both.map((answer) => answer.body.version)), new Set([5, 6]));
     t.match((await api.call('GET', `/v1/agents/${id}`)).body, { name: 'a', description: 'b' }, 'changes at once lose nothing');
   });
 

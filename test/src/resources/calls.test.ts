@@ -90,6 +90,7 @@ t.test('a call from ringing to its record', async (t) => {
     t.match(await api.call('DELETE', `/v1/calls/${id}`), { status: 200, body: { id, object: 'call', deleted: true } });
     t.equal((await api.call('GET', `/v1/calls/${id}`)).status, 404);
     t.equal(await context.recordings.size(id), undefined);
+    t.same(api.forgotten, [id]);
     for (const table of ['call', 'call_transcript_item', 'call_log_entry']) t.same(await context.db.query(`SELECT * FROM ${table}`), [], table);
   });
 });
