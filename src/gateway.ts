@@ -83,7 +83,10 @@ export async function startGateway(settings: GatewaySettings, log: Logger): Prom
 
 async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Promise<Gateway> {
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
-  const [db, speech] = await Promise.all([openStore(settings, log, stops), startSpeech(log, stops)]);
+  const speech = openSpeech(settings, log, stops);
+  const pooling = startPool(settings, speech, log, stops);
+  pooling.catch(() => {}); // waited for below, once the store is open
+  const db = await openStore(settings, log, stops);
   const keyring = makeKeyring(readMasterKey(settings.masterKey, settings.dataDir));
   const guard = new AddressGuard({ allowed: settings.allowPrivateAddresses });
   const webhooks = new Webhooks({ db, keyring, guard, log });
@@ -93,7 +96,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   const lost = await endLostCalls(calls, repairWav);
   if (lost > 0) log.warn({ calls: lost }, 'calls that a killed process had were ended with node_lost');
 
-  const pool = await startPool(settings, speech, log, stops);
+  const pool = await pooling;
   const control = callControl(settings, pool, calls, log);
   const context: AppContext = {
     db, log, keyring, clock: systemClock, liveCalls: control, events: webhooks, webhooks, guard, recordings,
@@ -104,6 +107,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
     options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
   };
   const first = await firstStart(context);
+  await speech.ready();
   const httpPort = await startHttp(settings, context, control, stops);
   const agent = await startSip(settings, context, control, pool, stops);
   return {
@@ -124,8 +128,8 @@ async function openStore(settings: GatewaySettings, log: Logger, stops: Step[]):
   return db;
 }
 
-async function startSpeech(log: Logger, stops: Step[]): Promise<SpeechPool> {
-  const speech = await SpeechPool.start({ ...PROCESS_SPEECH, log: (level, event, detail) => log[level](detail, event) });
+function openSpeech(settings: GatewaySettings, log: Logger, stops: Step[]): SpeechPool {
+  const speech = SpeechPool.open({ ...PROCESS_SPEECH, cacheDir: join(settings.dataDir, 'models'), log: (level, event, detail) => log[level](detail, event) });
   stops.push(() => speech.close());
   return speech;
 }

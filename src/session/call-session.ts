@@ -1,3 +1,4 @@
+import { SILENCE } from '../../media/audio-frame.ts';
 import type { MediaClock, Tick } from '../../media/clock.ts';
 import type { Recorder } from '../../media/recorder.ts';
 import type { CallSummary, FromWorker } from '../calls/worker-protocol.ts';
@@ -8,6 +9,8 @@ import type { EndReason } from '../end-reason.ts';
 /** A leg as a session drives it: closed at the end, and asked now and then whether its far end is still there. */
 export interface SessionLeg extends CallLeg {
   checkPresence(): void;
+  /** True while the far end has lost its connection and may come back: the agent waits. */
+  readonly waiting: boolean;
   close(): Promise<void>;
 }
 
@@ -56,7 +59,7 @@ export class CallSession {
 
   /** Hears what has arrived. Called on every packet; nothing before the call is answered. */
   hear(): void {
-    if (!this.#tick) return;
+    if (!this.#tick || this.#parts.leg.waiting) return;
     const { leg, conversation, recorder } = this.#parts;
     for (let heard = 0; heard < MAX_FRAMES_PER_READ; heard++) {
       const frame = leg.read();
@@ -77,11 +80,15 @@ export class CallSession {
 
   #onTick(): void {
     const { leg, conversation, recorder } = this.#parts;
+    if (++this.#ticks % PRESENCE_EVERY_TICKS === 0) leg.checkPresence();
+    if (leg.waiting) {
+      recorder?.agent(SILENCE);
+      return;
+    }
     this.hear();
     const frame = conversation.say();
     leg.write(frame);
     recorder?.agent(frame);
-    if (++this.#ticks % PRESENCE_EVERY_TICKS === 0) leg.checkPresence();
   }
 
   #finish(): Promise<void> {

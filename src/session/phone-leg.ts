@@ -48,6 +48,11 @@ export class PhoneLeg implements CallLeg {
     return new PhoneLeg(rtp, spec, options);
   }
 
+  /** A phone call does not come back. */
+  get waiting(): boolean {
+    return false;
+  }
+
   get signal(): AbortSignal {
     return this.#ended.signal;
   }

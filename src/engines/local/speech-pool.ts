@@ -9,6 +9,14 @@ const CLOSE_TIMEOUT_MS = 5000;
 
 export type PoolLog = (level: 'info' | 'warn' | 'error', event: string, detail: Record<string, unknown>) => void;
 
+export interface PoolOptions {
+  sttThreads: number;
+  ttsThreads: number;
+  /** Where what was worked out about the models is kept between starts. */
+  cacheDir?: string;
+  log?: PoolLog;
+}
+
 /** Ports for one media worker, one per thread: pass them in its workerData and transfer list. */
 export interface SpeechPorts { vad: MessagePort; stt: MessagePort[]; tts: MessagePort[] }
 
@@ -16,6 +24,7 @@ export interface SpeechPorts { vad: MessagePort; stt: MessagePort[]; tts: Messag
 class ModelThread {
   readonly name: string;
   readonly #role: ThreadRole;
+  readonly #cacheDir: string | undefined;
   readonly #log: PoolLog;
   readonly #lines = new Set<MessagePort>();
   #worker: Worker | undefined;
@@ -23,15 +32,16 @@ class ModelThread {
   #failures = 0;
   #restart: NodeJS.Timeout | undefined;
 
-  constructor(role: ThreadRole, index: number, log: PoolLog) {
+  constructor(role: ThreadRole, index: number, options: PoolOptions) {
     this.#role = role;
+    this.#cacheDir = options.cacheDir;
     this.name = `${role}-${index}`;
-    this.#log = log;
+    this.#log = options.log ?? ((): void => {});
   }
 
   /** Resolves once the model is loaded and warm; rejects with what its start threw. */
   start(): Promise<void> {
-    const workerData: ThreadOptions = { role: this.#role };
+    const workerData: ThreadOptions = { role: this.#role, ...(this.#cacheDir === undefined ? {} : { cacheDir: this.#cacheDir }) };
     const worker = new Worker(new URL('./threads/model-thread.ts', import.meta.url), { workerData, name: this.name });
     const startedAt = performance.now();
     return new Promise((resolve, reject) => {
@@ -114,28 +124,33 @@ export class SpeechPool {
   readonly #stt: ModelThread[];
   readonly #tts: ModelThread[];
 
-  private constructor(vad: ModelThread, stt: ModelThread[], tts: ModelThread[]) {
-    this.#vad = vad;
-    this.#stt = stt;
-    this.#tts = tts;
+  readonly #loaded: Promise<void>;
+
+  private constructor(options: PoolOptions) {
+    const several = (role: ThreadRole, count: number): ModelThread[] => Array.from({ length: Math.max(1, count) }, (_, index) => new ModelThread(role, index, options));
+    this.#vad = new ModelThread('vad', 0, options);
+    this.#stt = several('stt', options.sttThreads);
+    this.#tts = several('tts', options.ttsThreads);
+    this.#loaded = this.#load();
+    // Whoever waits for `ready` hears of it; nobody has to.
+    this.#loaded.catch(() => {});
   }
 
-  /**
-   * Starts all threads at once and resolves when every model is loaded and warm. On two cores: `sttThreads` 2,
-   * `ttsThreads` 1. Throws what the first failing thread threw (a missing package is named).
-   */
-  static async start(options: { sttThreads: number; ttsThreads: number; log?: PoolLog }): Promise<SpeechPool> {
-    const log = options.log ?? ((): void => {});
-    const several = (role: ThreadRole, count: number): ModelThread[] =>
-      Array.from({ length: Math.max(1, count) }, (_, index) => new ModelThread(role, index, log));
-    const pool = new SpeechPool(new ModelThread('vad', 0, log), several('stt', options.sttThreads), several('tts', options.ttsThreads));
-    const starts = await Promise.allSettled(pool.#threads().map((thread) => thread.start()));
-    const failed = starts.find((start) => start.status === 'rejected');
-    if (failed) {
-      await pool.close();
-      throw failed.reason;
-    }
+  /** Starts to load all models at once; lines can be taken before they are there. On two cores: `sttThreads` 2, `ttsThreads` 1. */
+  static open(options: PoolOptions): SpeechPool {
+    return new SpeechPool(options);
+  }
+
+  /** Resolves when every model is loaded and warm. Throws what the first failing thread threw (a missing package is named). */
+  static async start(options: PoolOptions): Promise<SpeechPool> {
+    const pool = new SpeechPool(options);
+    await pool.ready();
     return pool;
+  }
+
+  /** As `start` resolves. */
+  ready(): Promise<void> {
+    return this.#loaded;
   }
 
   /** Fresh ports for one media worker. They stay good when a thread is restarted; closing them forgets the worker. */
@@ -150,6 +165,14 @@ export class SpeechPool {
   /** Lets every thread finish what runs, drops what waits; resolves when all are gone. Requests under way fail as `closed`. */
   async close(): Promise<void> {
     await Promise.all(this.#threads().map((thread) => thread.close()));
+  }
+
+  async #load(): Promise<void> {
+    const starts = await Promise.allSettled(this.#threads().map((thread) => thread.start()));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (!failed) return;
+    await this.close();
+    throw failed.reason;
   }
 
   #threads(): ModelThread[] {

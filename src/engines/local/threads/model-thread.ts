@@ -7,12 +7,12 @@ import type { FromThread, ModelRole, ThreadOptions, ToThread } from './thread-me
  * finishes what runs and leaves by itself.
  */
 
-async function load(role: ThreadOptions['role']): Promise<ModelRole> {
+async function load({ role, cacheDir }: ThreadOptions): Promise<ModelRole> {
   switch (role) {
     case 'vad':
       return (await import('./vad-thread.ts')).VadThread.load();
     case 'stt':
-      return (await import('./stt-thread.ts')).SttThread.load();
+      return (await import('./stt-thread.ts')).SttThread.load(cacheDir);
     case 'tts':
       return (await import('./tts-thread.ts')).TtsThread.load();
   }
@@ -21,8 +21,7 @@ async function load(role: ThreadOptions['role']): Promise<ModelRole> {
 if (!parentPort) throw new Error('model-thread.ts is a worker thread of SpeechPool; it cannot run by itself.');
 const pool = parentPort;
 const startedAt = performance.now();
-const { role } = workerData as ThreadOptions;
-const loaded = await load(role);
+const loaded = await load(workerData as ThreadOptions);
 
 pool.on('message', (message: ToThread) => {
   switch (message.type) {

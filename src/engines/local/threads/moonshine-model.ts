@@ -41,9 +41,10 @@ export class MoonshineModel {
     this.#pastNames = decoder.inputNames.filter((name) => name.startsWith('past_key_values.'));
   }
 
-  static async load(): Promise<MoonshineModel> {
+  /** `cacheDir`: where the optimised graphs are kept for the next start. */
+  static async load(cacheDir?: string): Promise<MoonshineModel> {
     const files = moonshineFiles();
-    const model = new MoonshineModel(await openModel(files.encoder), await openModel(files.decoder));
+    const model = new MoonshineModel(await openModel(files.encoder, cacheDir), await openModel(files.decoder, cacheDir));
     await model.decode(new Int16Array(SAMPLE_RATE), { prefix: [], eosReject: 1, isAborted: () => false, tail: true });
     return model;
   }

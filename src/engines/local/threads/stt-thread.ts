@@ -18,8 +18,8 @@ export class SttThread implements ModelRole {
     this.#model = model;
   }
 
-  static async load(): Promise<SttThread> {
-    return new SttThread(await MoonshineModel.load());
+  static async load(cacheDir?: string): Promise<SttThread> {
+    return new SttThread(await MoonshineModel.load(cacheDir));
   }
 
   connect(port: MessagePort): void {

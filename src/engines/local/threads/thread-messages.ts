@@ -4,7 +4,11 @@ import type { MessagePort } from 'node:worker_threads';
 export type ThreadRole = 'vad' | 'stt' | 'tts';
 
 /** workerData of a model thread. */
-export interface ThreadOptions { role: ThreadRole }
+export interface ThreadOptions {
+  role: ThreadRole;
+  /** Where optimised graphs are kept between starts; absent: they are not. */
+  cacheDir?: string;
+}
 
 /** Pool to model thread. */
 export type ToThread =
