@@ -7,6 +7,7 @@ import { installCommand, missingPackages } from '../support/debian-packages.ts';
 import { runningOf } from '../support/left-behind.ts';
 import { plainNode } from '../support/plain-node.ts';
 import { runArea, type AreaRun } from '../support/run-area.ts';
+import { builtPlugins } from '../support/tap-build.ts';
 import { findAreas } from '../support/test-areas.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -95,5 +96,12 @@ t.test('missing Debian packages are named by area, with the line that installs t
   t.strictSame(missingPackages(new Set(['media']), [absent]), []);
   t.strictSame(missingPackages(new Set(['sip']), [{ ...absent, proof: '/' }]), []);
   t.match(installCommand([absent]), /^apt-get update && apt-get install -y .* wirevoice-none$/);
+  t.end();
+});
+
+t.test('tap is built without its TypeScript plugin', (t) => {
+  const plugins = builtPlugins(root);
+  t.ok(plugins.includes('@tapjs/snapshot'), 'the list was found');
+  t.notOk(plugins.includes('@tapjs/typescript'));
   t.end();
 });
