@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Resampler } from '../media/resampler.ts';
+import { BARE_ECHO } from './support/bare-echo.ts';
 import { BenchGateway } from './support/bench-gateway.ts';
 import { judged, missing, shown, type Figure, type Report } from './support/figures.ts';
 import { processCpuMs, residentBytes, threadCpuMs } from './support/cpu.ts';
@@ -30,7 +31,7 @@ export async function capacity(options: BenchOptions): Promise<Report> {
   const figures = await pacingAtDefaultPriority(times);
   const own = await ladder(counts, times);
   figures.push(...own.figures, resampling24k());
-  for (const kind of [SIPP, RTPENGINE]) figures.push(...(await floors(kind, counts, times, own.cpu)));
+  for (const kind of [BARE_ECHO, SIPP, RTPENGINE]) figures.push(...(await floors(kind, counts, times, own.cpu)));
   return { bench: 'capacity', figures };
 }
 

@@ -17,11 +17,12 @@ export interface Peer {
   close(): Promise<void>;
 }
 
-export interface PeerKind { name: string; installation: string; start: () => Promise<Peer> }
+/** `installation`: how to get a program that may be missing. */
+export interface PeerKind { name: string; installation?: string; start: () => Promise<Peer> }
 
 /** undefined when the program is not on this machine. */
 export async function startPeer(kind: PeerKind): Promise<Peer | undefined> {
-  const found = spawnSync('which', [kind.name], { stdio: 'ignore' }).status === 0;
+  const found = kind.installation === undefined || spawnSync('which', [kind.name], { stdio: 'ignore' }).status === 0;
   return found ? kind.start() : undefined;
 }
 
