@@ -8,7 +8,7 @@ interface StepResult { ok: boolean; output: string }
 
 function runStep(step: LintStep): Promise<StepResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...step.command, ...step.args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: LINT_TIMEOUT_MS, killSignal: 'SIGKILL' });
+    const child = spawn(process.execPath, [...step.command, ...step.args], { env: { ...process.env, NO_COLOR: '1' }, stdio: ['ignore', 'pipe', 'pipe'], timeout: LINT_TIMEOUT_MS, killSignal: 'SIGKILL' });
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -10,7 +10,7 @@ const SPEECH_AREAS = ['media', 'src', 'bench', 'scenarios'];
 export const DEBIAN_PACKAGES: DebianPackage[] = [
   { name: 'sip-tester', proof: '/usr/bin/sipp', areas: ['sip', 'bench', 'scenarios'], purpose: 'sipp: a SIP peer with scenarios' },
   { name: 'baresip-core', proof: '/usr/bin/baresip', areas: ['scenarios'], purpose: 'a real softphone, headless' },
-  { name: 'chromium', proof: '/usr/bin/chromium', areas: ['src', 'scenarios'], purpose: 'the browser that opens /talk' },
+  { name: 'chromium', proof: '/usr/bin/chromium', areas: ['src/console', 'scenarios'], purpose: 'the browser that opens /talk' },
   { name: 'asterisk-core-sounds-en', proof: '/usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz', areas: SPEECH_AREAS, purpose: 'what the prompts say' },
   { name: 'asterisk-core-sounds-en-wav', proof: '/usr/share/asterisk/sounds/en_US_f_Allison/activated.wav', areas: SPEECH_AREAS, purpose: 'prompts spoken by a person' },
   { name: 'pocketsphinx-testdata', proof: '/usr/share/pocketsphinx/test/data', areas: SPEECH_AREAS, purpose: 'read speech by several people, with transcripts' },
@@ -18,7 +18,7 @@ export const DEBIAN_PACKAGES: DebianPackage[] = [
 
 /** Of the packages that these areas need, those that are not installed. */
 export function missingPackages(areas: ReadonlySet<string>, packages: DebianPackage[] = DEBIAN_PACKAGES): DebianPackage[] {
-  return packages.filter((one) => one.areas.some((area) => areas.has(area)) && !existsSync(one.proof));
+  return packages.filter((one) => [...areas].some((area) => one.areas.some((folder) => `${area}/`.startsWith(`${folder}/`))) && !existsSync(one.proof));
 }
 
 /** The line that installs them by hand. */

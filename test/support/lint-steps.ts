@@ -8,7 +8,7 @@ export function lintSteps(project: string, tree: string = project): LintStep[] {
   const bin = (name: string): string => path.join(project, 'node_modules', ...name.split('/'));
   return [
     { name: 'types (tsc)', command: [bin('typescript/bin/tsc')], args: ['--noEmit', '-p', tree] },
-    { name: 'rules (oxlint)', command: [bin('oxlint/bin/oxlint')], args: ['--type-aware', '--deny-warnings', '-c', path.join(tree, '.oxlintrc.json'), tree] },
+    { name: 'rules (oxlint)', command: [bin('oxlint/bin/oxlint')], args: ['--type-aware', '--deny-warnings', '--format=unix', '-c', path.join(tree, '.oxlintrc.json'), tree] },
     { name: 'import rules', command: [path.join(project, 'test/tool-chain/import-rules.ts')], args: [tree] },
   ];
 }

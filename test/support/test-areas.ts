@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import path from 'node:path';
 
-/** A top folder of test/ and its files; `jobs` test files run side by side. */
+/** A folder of test/ (of test/src/, the next one) and its files; `jobs` test files run side by side. */
 export interface TestArea { name: string; files: string[]; jobs: number }
 
 const FIRST = ['tool-chain', 'media', 'sip', 'src'];
@@ -10,8 +10,13 @@ const ALONE = ['bench', 'scenarios'];
 
 const rank = (area: string): number => {
   if (ALONE.includes(area)) return 1000;
-  const first = FIRST.indexOf(area);
+  const first = FIRST.indexOf(area.split('/')[0] ?? '');
   return first >= 0 ? first : 100;
+};
+
+const areaOf = (file: string): string => {
+  const [, top = '', next = ''] = file.split('/');
+  return top === 'src' && !next.endsWith('.test.ts') ? `src/${next}` : top;
 };
 
 /**
@@ -19,10 +24,10 @@ const rank = (area: string): number => {
  */
 export function findAreas(root: string, filters: string[]): TestArea[] {
   const files = globSync('test/*/**/*.test.ts', { cwd: root, exclude: ['test/fixtures/**'] }).map((file) => file.split(path.sep).join('/')).sort();
-  const areaOf = (file: string): string => file.split('/')[1] ?? '';
   const names = new Set(files.map(areaOf));
+  const folders = new Set([...names].map((name) => name.split('/')[0] ?? '').concat(...names));
   const wanted = (file: string): boolean =>
-    filters.length === 0 || filters.some((filter) => (names.has(filter) ? areaOf(file) === filter : file.includes(filter)));
+    filters.length === 0 || filters.some((filter) => file.startsWith(`test/${filter}/`) || (!folders.has(filter) && file.includes(filter)));
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
     .map((name) => ({ name, files: files.filter((file) => areaOf(file) === name && wanted(file)), jobs: ALONE.includes(name) ? 1 : 2 }))

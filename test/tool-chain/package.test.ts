@@ -34,7 +34,7 @@ t.test('the lock agrees with package.json', (t) => {
 
 t.test('every install script is allowed or refused by name', (t) => {
   for (const [from, entry] of Object.entries(locked)) {
-    if (!entry.hasInstallScript || /node_modules\/fsevents$/.test(from)) continue;
+    if (!entry.hasInstallScript || from.endsWith('node_modules/fsevents')) continue;
     const name = from.replace(/^.*node_modules\//, '');
     t.type(manifest.allowScripts[name], 'boolean', name);
   }
