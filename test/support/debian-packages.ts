@@ -41,8 +41,8 @@ const hasPackageLists = (): boolean => {
 };
 
 /** Installs what is missing where this process may (root, apt-get). Throws an Error that holds the line to run by hand. */
-export function ensurePackages(areas: ReadonlySet<string>, say: (line: string) => void): void {
-  const missing = missingPackages(areas);
+export function ensurePackages(areas: ReadonlySet<string>, say: (line: string) => void, packages: DebianPackage[] = DEBIAN_PACKAGES): void {
+  const missing = missingPackages(areas, packages);
   if (missing.length === 0) return;
   const refuse = (why: string): never => { throw new Error(`${why}. Run: ${installCommand(missing)}`); };
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) refuse(`the tests need Debian packages (${missing.map((one) => `${one.name}: ${one.purpose}`).join('; ')})`);
@@ -51,6 +51,6 @@ export function ensurePackages(areas: ReadonlySet<string>, say: (line: string) =
   const install = ['install', '-y', '--no-install-recommends', ...missing.map((one) => one.name)];
   // Stale lists name packages that the mirror no longer has: one update, one more try.
   if (!aptGet(install) && !(aptGet(['update']) && aptGet(install))) refuse('apt-get could not install what the tests need');
-  const still = missingPackages(areas);
+  const still = missingPackages(areas, packages);
   if (still.length > 0) refuse(`apt-get ended well but ${still.map((one) => one.proof).join(', ')} is not there`);
 }
