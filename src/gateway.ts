@@ -84,8 +84,8 @@ export async function startGateway(settings: GatewaySettings, log: Logger): Prom
 async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Promise<Gateway> {
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 });
   const speech = openSpeech(settings, log, stops);
-  const pooling = startPool(settings, speech, log, stops);
-  pooling.catch(() => {}); // waited for below, once the store is open
+  const pooling = startPool(settings, speech, log);
+  stops.push(async () => (await pooling.catch(() => undefined))?.close());
   const db = await openStore(settings, log, stops);
   const keyring = makeKeyring(readMasterKey(settings.masterKey, settings.dataDir));
   const guard = new AddressGuard({ allowed: settings.allowPrivateAddresses });
@@ -108,8 +108,8 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   };
   const first = await firstStart(context);
   await speech.ready();
-  const httpPort = await startHttp(settings, context, control, stops);
   const agent = await startSip(settings, context, control, pool, stops);
+  const httpPort = await startHttp(settings, context, control, stops);
   return {
     httpPort, sipPort: agent.port, firstStart: first, context, pool,
     stop: async (drainMs = settings.drainSeconds * 1000) => {
@@ -134,10 +134,10 @@ function openSpeech(settings: GatewaySettings, log: Logger, stops: Step[]): Spee
   return speech;
 }
 
-async function startPool(settings: GatewaySettings, speech: SpeechPool, log: Logger, stops: Step[]): Promise<WorkerPool> {
+function startPool(settings: GatewaySettings, speech: SpeechPool, log: Logger): Promise<WorkerPool> {
   const size = settings.mediaWorkers || Math.max(1, availableParallelism() - 1);
   const share = Math.floor((settings.rtpPorts.to - settings.rtpPorts.from + 1) / size);
-  const pool = await WorkerPool.start({
+  return WorkerPool.start({
     entry: new URL('./worker.ts', import.meta.url),
     size,
     workerData: (index) => ({
@@ -152,8 +152,6 @@ async function startPool(settings: GatewaySettings, speech: SpeechPool, log: Log
     }),
     log,
   });
-  stops.push(() => pool.close());
-  return pool;
 }
 
 function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsContext, log: Logger): CallControl {
