@@ -4,12 +4,15 @@ import { SAMPLE_RATE } from './audio-frame.ts';
 export interface SpokenWord { text: string; startMs: number; endMs: number }
 
 /** A piece of speech: PCM16 at 16 kHz, its text, and when each word of it sounds. */
-export interface Speech { audio: Int16Array; text: string; words: SpokenWord[] }
+export interface Speech extends SpokenText { audio: Int16Array }
+
+/** What a piece says, without its sound. */
+export interface SpokenText { text: string; words: SpokenWord[] }
 
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 
 /** Text of a piece that was heard whole within its first `heard` samples: ends at the last fully heard word. */
-export function heardText(piece: Speech, samples: number, heard: number): string {
+export function heardText(piece: SpokenText, samples: number, heard: number): string {
   if (heard >= samples) return piece.text;
   if (heard <= 0) return '';
   const tokens = piece.text.split(/\s+/).filter(Boolean);
@@ -21,7 +24,7 @@ export function heardText(piece: Speech, samples: number, heard: number): string
 }
 
 /** Where, in samples from the piece's start, the word begins that was cut after `heard` samples; `heard` itself between words or without word times. */
-export function startOfCutWord(piece: Speech, heard: number): number {
+export function startOfCutWord(piece: SpokenText, heard: number): number {
   const heardMs = heard / SAMPLES_PER_MS;
   const cut = piece.words.find((word) => word.startMs < heardMs && word.endMs > heardMs);
   return cut ? Math.round(cut.startMs * SAMPLES_PER_MS) : heard;

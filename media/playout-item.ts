@@ -1,8 +1,9 @@
 import { SAMPLE_RATE } from './audio-frame.ts';
-import { heardText, startOfCutWord, type Speech } from './heard-text.ts';
+import { heardText, startOfCutWord, type Speech, type SpokenText } from './heard-text.ts';
 import { PlayedTimeline } from './played-timeline.ts';
 
-interface Piece { speech: Speech; audio: Int16Array; from: number; samples: number }
+/** Holds the text for good and the sound only until it was heard. */
+interface Piece { spoken: SpokenText; audio: Int16Array; from: number; samples: number }
 
 const SAMPLES_PER_MS = SAMPLE_RATE / 1000;
 const DROPPED = new Int16Array(0);
@@ -27,8 +28,9 @@ export class PlayoutItem {
   }
 
   add(speech: Speech): void {
-    this.#pieces.push({ speech, audio: speech.audio, from: this.#total, samples: speech.audio.length });
-    this.#total += speech.audio.length;
+    const { audio, text, words } = speech;
+    this.#pieces.push({ spoken: { text, words }, audio, from: this.#total, samples: audio.length });
+    this.#total += audio.length;
   }
 
   /** Samples received and not yet handed out. */
@@ -88,12 +90,12 @@ export class PlayoutItem {
   /** Goes back to where the word began that the position stands in. */
   rewindToWord(): void {
     const piece = this.#pieces[this.#current];
-    if (piece) this.#moveTo(piece.from + startOfCutWord(piece.speech, this.#position - piece.from));
+    if (piece) this.#moveTo(piece.from + startOfCutWord(piece.spoken, this.#position - piece.from));
   }
 
   /** The text of everything received. */
   text(): string {
-    return this.#pieces.map((piece) => piece.speech.text).filter(Boolean).join(' ');
+    return this.#pieces.map((piece) => piece.spoken.text).filter(Boolean).join(' ');
   }
 
   /** Text heard so far, cut at the last fully heard word. */
@@ -102,7 +104,7 @@ export class PlayoutItem {
     const texts: string[] = [];
     for (const piece of this.#pieces) {
       if (heard <= piece.from && (piece.samples > 0 || heard < piece.from)) break;
-      texts.push(heardText(piece.speech, piece.samples, heard - piece.from));
+      texts.push(heardText(piece.spoken, piece.samples, heard - piece.from));
     }
     return texts.filter(Boolean).join(' ');
   }
