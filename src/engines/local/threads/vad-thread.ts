@@ -5,7 +5,7 @@ import type { ModelRole, VadReply, VadRequest } from './thread-messages.ts';
 /** With so few open streams a batch is not worth waiting for. */
 const EAGER_STREAMS = 4;
 /** Longest wait for other streams' windows, however many are open. */
-const MAX_WAIT_MS = 10;
+const MAX_WAIT_MS = 6;
 /** Windows of one stream that may wait (0.5 s); older ones are dropped: a late decision is worth nothing. */
 const MAX_WAITING_WINDOWS = 16;
 const MAX_BATCH = 64;
