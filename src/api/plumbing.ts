@@ -117,6 +117,8 @@ const FASTIFY_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_JSON_BODY: 'invalid_json',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'invalid_json',
+  // Every parameter in a path is an id.
+  FST_ERR_MAX_PARAM_LENGTH: 'invalid_id',
 };
 
 function toApiError(error: unknown): ApiError {
@@ -124,7 +126,7 @@ function toApiError(error: unknown): ApiError {
   if (isUnavailable(error)) return new ApiError('service_unavailable', 'The database cannot be reached right now. Try again.', { cause: error });
   const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
   const known = FASTIFY_CODES[code ?? ''];
-  if (known) return new ApiError(known);
+  if (known) return new ApiError(known, undefined, known === 'invalid_id' ? { param: 'id' } : {});
   if (error instanceof SyntaxError && statusCode === 400) return new ApiError('invalid_json', 'The body is not JSON.');
   if (statusCode === 400) return new ApiError('invalid_parameter', 'The request is malformed.');
   return new ApiError('internal_error', undefined, { cause: error });

@@ -48,6 +48,7 @@ t.test('access', async (t) => {
       if (resource === undefined) continue;
       const body = method === 'PATCH' ? { body: {} } : {};
       t.match(await api.call(method, path.replace(':id', 'nonsense'), body), { status: 400, body: { error: { code: 'invalid_id', param: 'id' } } }, `${method} ${path}`);
+      t.match(await api.call(method, path.replace(':id', 'a'.repeat(5000)), body), { status: 400, body: { error: { code: 'invalid_id', param: 'id' } } }, `${method} ${path}, 5000 characters`);
       t.match(await api.call(method, path.replace(':id', UNKNOWN), body), { status: 404, body: { error: { type: 'not_found_error', code: `${resource}_not_found` } } }, `${method} ${path}`);
     }
   });
