@@ -1,7 +1,8 @@
 /**
  * Streaming sample-rate conversion between 8, 16, 24 and 48 kHz: a Kaiser-windowed sinc, polyphase. The passband is flat to
- * 85 % of the lower rate's half (3.4 kHz at 8 kHz); what would fold into it is at least 60 dB down. Telephone audio only ever
- * crosses 8 ↔ 16 kHz, whose half-band filter has every second tap zero and gets an unrolled kernel.
+ * 85 % of the lower rate's half (3.4 kHz at 8 kHz); what would fold into it is at least 60 dB down. For browsers, vendors and
+ * recordings: linear phase, and twice or half the rate (a filter whose every second tap is zero) by an unrolled kernel. The
+ * telephone's frames go through half-band.ts.
  */
 
 export type SampleRate = 8000 | 16_000 | 24_000 | 48_000;

@@ -1,7 +1,7 @@
 /** The outgoing half of a call's RTP stream: 16 kHz frames in, G.711 packets out, one continuous sequence and timestamp. */
 import { randomInt } from 'node:crypto';
 import { encodeG711, type G711Codec } from '../codec/g711.ts';
-import { Resampler } from '../resampler.ts';
+import { HalfBandDown } from '../half-band.ts';
 import { RTP_HEADER_BYTES, writeRtpHeader, type RtpHeader } from './packet.ts';
 
 const UNITS_PER_MS = 8;
@@ -16,9 +16,8 @@ export interface SendFormat { codec: G711Codec; payloadType: number; ptimeMs: nu
 
 export class RtpSender {
   readonly #send: (packet: Uint8Array) => void;
-  readonly #down = new Resampler(16_000, 8000);
+  readonly #down = new HalfBandDown();
   readonly #pcm = new Int16Array(FRAME_UNITS);
-  readonly #bytes = new Uint8Array(FRAME_UNITS);
   readonly #header: RtpHeader;
   #codec: G711Codec = 'PCMU';
   #buffers: Uint8Array[] = [];
@@ -78,11 +77,10 @@ export class RtpSender {
       this.#skip(FRAME_UNITS);
       return;
     }
-    encodeG711(this.#codec, this.#pcm, 0, FRAME_UNITS, this.#bytes);
     for (let from = 0; from < FRAME_UNITS; ) {
       const count = Math.min(FRAME_UNITS - from, this.#payloadBytes - this.#filled);
       const packet = this.#buffers[this.#turn]!;
-      for (let i = 0, p = RTP_HEADER_BYTES + this.#filled; i < count; i++, p++) packet[p] = this.#bytes[from + i]!;
+      encodeG711(this.#codec, this.#pcm, from, from + count, packet, RTP_HEADER_BYTES + this.#filled);
       from += count;
       this.#filled += count;
       if (this.#filled === this.#payloadBytes) this.#sendPacket(packet);

@@ -5,9 +5,9 @@
  */
 import type { RemoteInfo } from 'node:dgram';
 import { isIP, SocketAddress } from 'node:net';
-import { FRAME_SAMPLES, SAMPLE_RATE, type AudioFrame } from '../audio-frame.ts';
+import { FRAME_SAMPLES, type AudioFrame } from '../audio-frame.ts';
 import { decodeG711, PCMA_TO_LINEAR, PCMU_TO_LINEAR, type G711Codec } from '../codec/g711.ts';
-import { Resampler } from '../resampler.ts';
+import { HalfBandUp } from '../half-band.ts';
 import { Concealment } from './concealment.ts';
 import { DtmfReceiver } from './dtmf.ts';
 import { JitterBuffer } from './jitter-buffer.ts';
@@ -75,7 +75,7 @@ export class RtpSession {
   readonly #jitter: JitterBuffer;
   readonly #reception = new Reception();
   readonly #concealment = new Concealment(RTP_RATE);
-  readonly #up = new Resampler(RTP_RATE, SAMPLE_RATE);
+  readonly #up = new HalfBandUp();
   readonly #dtmf: DtmfReceiver;
   readonly #sender: RtpSender;
   readonly #reporter: RtcpReporter;
