@@ -18,7 +18,7 @@ export class Concealment {
   readonly #perMs: number;
   readonly #minPitch: number;
   readonly #maxPitch: number;
-  readonly #history: Float64Array;
+  readonly #history: Int16Array;
   readonly #period: Float64Array;
   #pitch = 0;
   /** Position in the repeated period. */
@@ -30,7 +30,7 @@ export class Concealment {
     this.#perMs = sampleRate / 1000;
     this.#minPitch = MIN_PITCH_MS * this.#perMs;
     this.#maxPitch = MAX_PITCH_MS * this.#perMs;
-    this.#history = new Float64Array((CORRELATION_MS + MAX_PITCH_MS + 5) * this.#perMs);
+    this.#history = new Int16Array((CORRELATION_MS + MAX_PITCH_MS + 5) * this.#perMs);
     this.#period = new Float64Array(this.#maxPitch);
   }
 
@@ -61,8 +61,7 @@ export class Concealment {
     const history = this.#history;
     const keep = Math.max(0, history.length - frame.length);
     history.copyWithin(0, history.length - keep);
-    const from = frame.length - (history.length - keep);
-    for (let i = keep, f = from; i < history.length; i++, f++) history[i] = frame[f]!;
+    history.set(keep > 0 ? frame : frame.subarray(frame.length - history.length), keep);
   }
 
   /** One more sample of the repetition at its faded level. */

@@ -69,7 +69,8 @@ export class JitterBuffer {
   #gathered = 0;
   #expected = 0;
   #packetUnits = FRAME_UNITS;
-  #anchor: number | undefined;
+  /** NaN before the first packet or read. */
+  #anchor = Number.NaN;
   #heard = 0;
   #lastReadAt = 0;
   #fillFrom = -Infinity;
@@ -126,8 +127,9 @@ export class JitterBuffer {
     for (let i = 0; i < length; i++) this.#payloads[target + i] = bytes[packet.payloadStart + i]!;
     if (!sound) return;
     this.#packetUnits = length;
-    this.#anchor ??= nowMs;
-    this.#anchor -= this.#jitter.arrival(packet.timestamp / UNITS_PER_MS, nowMs);
+    const earlierMs = this.#jitter.arrival(packet.timestamp / UNITS_PER_MS, nowMs);
+    this.#begin(nowMs);
+    if (earlierMs > 0) this.#anchor -= earlierMs;
   }
 
   /**
@@ -135,7 +137,7 @@ export class JitterBuffer {
    * Read until undefined whenever a packet was inserted and on every tick.
    */
   read(nowMs: number): FrameKind | undefined {
-    this.#anchor ??= nowMs;
+    this.#begin(nowMs);
     if (nowMs - this.#lastReadAt > STALL_MS && this.#lastReadAt > 0) this.#fillFrom = nowMs + AFTER_STALL_MS;
     this.#lastReadAt = nowMs;
     while (this.#waiting > 0) {
@@ -163,9 +165,13 @@ export class JitterBuffer {
     this.#restartAt(0);
   }
 
+  #begin(nowMs: number): void {
+    if (Number.isNaN(this.#anchor)) this.#anchor = nowMs;
+  }
+
   /** When the next frame is due, on the reader's clock. */
   get #due(): number {
-    return this.#anchor! + this.#heard * FRAME_MS;
+    return this.#anchor + this.#heard * FRAME_MS;
   }
 
   /** Finds a packet's place. False: it is a duplicate, late, or the first of a stream that has yet to prove itself. */
@@ -290,7 +296,7 @@ export class JitterBuffer {
   #overdue(nowMs: number): boolean {
     if (nowMs < this.#fillFrom) return false;
     const debt = nowMs - this.#due;
-    if (debt > MAX_DEBT_MS) this.#anchor! += debt - this.#jitter.waitMs - FRAME_MS;
+    if (debt > MAX_DEBT_MS) this.#anchor += debt - this.#jitter.waitMs - FRAME_MS;
     return debt >= this.#jitter.waitMs;
   }
 

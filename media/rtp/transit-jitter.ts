@@ -11,7 +11,8 @@ const WRAP_MS = 2 ** 32 / 8;
 
 export class TransitJitter {
   #jitterMs = 0;
-  #transit: number | undefined;
+  /** NaN before a stream's first packet. */
+  #transit = Number.NaN;
   #quickest = 0;
   #discoverUntil: number | undefined;
 
@@ -30,7 +31,7 @@ export class TransitJitter {
    */
   arrival(sentMs: number, nowMs: number): number {
     const transit = nowMs - sentMs;
-    if (this.#transit === undefined) {
+    if (Number.isNaN(this.#transit)) {
       this.#transit = transit;
       this.#quickest = transit;
       this.#discoverUntil ??= nowMs + DISCOVERY_MS;
@@ -52,7 +53,7 @@ export class TransitJitter {
 
   /** Another stream: its timestamps have another origin. */
   restart(): void {
-    this.#transit = undefined;
+    this.#transit = Number.NaN;
     if (this.#discoverUntil !== undefined) this.#discoverUntil = -Infinity;
   }
 }

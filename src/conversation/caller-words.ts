@@ -18,7 +18,7 @@ const TAKEN_MEMORY_MS = 4000;
  * detector heard they cover. Words that were taken are recognised when their late final repeats them.
  */
 export class CallerWords {
-  #finished: string[] = [];
+  #finished = '';
   #open = '';
   /** Where the voice began that the open text was first heard in. */
   #openFromMs = 0;
@@ -28,9 +28,7 @@ export class CallerWords {
 
   /** Everything unanswered. */
   get text(): string {
-    if (this.#finished.length === 0) return this.#open;
-    const finished = this.#finished.join(' ');
-    return this.#open ? `${finished} ${this.#open}` : finished;
+    return joined(this.#finished, this.#open);
   }
 
   /** Whether the text covers all voice up to `lastVoicedMs`. */
@@ -56,7 +54,7 @@ export class CallerWords {
     const { text } = this;
     // Finished utterances cannot come again; only the open one's final is still to be expected.
     this.#taken = this.#open ? { text: this.#open, atMs: heardMs } : undefined;
-    this.#finished = [];
+    this.#finished = '';
     this.#open = '';
     this.#coveredMs = heardMs;
     return text;
@@ -69,7 +67,7 @@ export class CallerWords {
 
   #addFinal(event: Extract<TranscriptEvent, { kind: 'final' }>, heardMs: number, voice: VoiceActivity): void {
     const text = this.#unanswered(event);
-    if (text) this.#finished.push(text);
+    this.#finished = joined(this.#finished, text);
     // A late final of the utterance before must not take the open one's words away, nor those handed out of it.
     const isEarlier = event.endMs < this.#openFromMs && repeatedTokens(this.#open, event.text) === 0;
     if (!isEarlier) this.#open = '';
@@ -89,4 +87,8 @@ export class CallerWords {
     const later = event.kind === 'final' && event.startMs >= this.#taken.atMs;
     if (later || heardMs - this.#taken.atMs > TAKEN_MEMORY_MS) this.#taken = undefined;
   }
+}
+
+function joined(before: string, after: string): string {
+  return before && after ? `${before} ${after}` : before || after;
 }

@@ -13,7 +13,7 @@ import { SilenceWatch } from './silence-watch.ts';
 import { Speaker, type Outcome } from './speaker.ts';
 import { linesFor, threadLines, type Lines, type RenderedLines } from './spoken-lines.ts';
 import { Transcript } from './transcript.ts';
-import { TurnController, type TurnDecision } from './turn-controller.ts';
+import { TurnController, type TurnDecision, type TurnInput } from './turn-controller.ts';
 import { TurnStopwatch } from './turn-stopwatch.ts';
 
 export type { AgentAudioEvent, ConversationEvents } from './conversation-events.ts';
@@ -57,6 +57,8 @@ export class ComposedConversation implements Conversation {
   readonly #turns: TurnController;
   readonly #silence: SilenceWatch;
   readonly #keypad = new KeypadEntry();
+  /** What the turn controller is told, filled anew every frame. */
+  readonly #heard: TurnInput;
   /** Typed texts and keypad entries, waiting for their turn. */
   readonly #typed: string[] = [];
   /** Where the words the caller is saying began, and the newest voice of them. */
@@ -101,6 +103,7 @@ export class ComposedConversation implements Conversation {
         this.#log('error', 'conversation_broken', { message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
       },
     });
+    this.#heard = { heardMs: 0, voice: this.#ear.voice, transcripts: [], agent: this.#speaker.activity };
   }
 
   /** Renders the opening while it rings; resolves once its first sound is there, has failed, or has been waited for long enough. */
@@ -132,7 +135,12 @@ export class ComposedConversation implements Conversation {
       this.#callerEndMs = voice.lastVoicedMs;
       this.#waitedAt = undefined;
     }
-    const decision = this.#turns.next({ heardMs, voice, transcripts: this.#ear.take(), agent: this.#speaker.activity });
+    const heard = this.#heard;
+    heard.heardMs = heardMs;
+    heard.voice = voice;
+    heard.transcripts = this.#ear.take();
+    heard.agent = this.#speaker.activity;
+    const decision = this.#turns.next(heard);
     if (decision) this.#act(decision);
     const keys = this.#keypad.take(heardMs);
     if (keys) this.#typed.push(`[keypad] ${keys}`);

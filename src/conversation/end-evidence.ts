@@ -34,6 +34,19 @@ export function endEvidence(text: string, language: string, punctuated: boolean)
   return punctuated ? 'unfinished' : 'undecided';
 }
 
+/** `endEvidence` in one language: asked every frame about words that rarely change, it remembers the newest. */
+export function endJudge(language: string): (text: string, punctuated: boolean) => EndEvidence {
+  let newest = '';
+  let byPunctuation = false;
+  let evidence = endEvidence(newest, language, byPunctuation);
+  return (text, punctuated) => {
+    if (text !== newest || punctuated !== byPunctuation) evidence = endEvidence(text, language, punctuated);
+    newest = text;
+    byPunctuation = punctuated;
+    return evidence;
+  };
+}
+
 /** Whether the text shows that its recogniser punctuates. */
 export function isPunctuated(text: string): boolean {
   return /[.?!。？！]/.test(text);

@@ -48,14 +48,19 @@ export class Speaker {
   #newest: AgentTurn | undefined;
   #opening: { turn: AgentTurn; speech: AsyncIterable<Speech> } | undefined;
   #items = 0;
+  readonly #activity: AgentActivity = { state: 'silent', held: false, protected: false };
 
   constructor(options: SpeakerOptions) {
     this.#options = options;
   }
 
+  /** What the agent does now; valid until it is asked again. */
   get activity(): AgentActivity {
     const turn = this.#current;
-    return { state: turn?.phase ?? 'silent', held: this.#options.playout.held, protected: turn?.protected ?? false };
+    this.#activity.state = turn?.phase ?? 'silent';
+    this.#activity.held = this.#options.playout.held;
+    this.#activity.protected = turn?.protected ?? false;
+    return this.#activity;
   }
 
   /** The turn that has the floor. */

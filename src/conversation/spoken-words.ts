@@ -15,18 +15,25 @@ export interface SpokenEvidence {
 
 export type WeighWords = (text: string) => SpokenEvidence;
 
-/** Weighs transcripts of one language. */
+/** Weighs transcripts of one language. Asked every frame about words that rarely change, it remembers the newest. */
 export function wordWeigher(language: string): WeighWords {
   const { acknowledgements, phrases, commands } = turnWords(language);
   const acknowledged = new Set(acknowledgements);
   const commandSet = new Set(commands.map((command) => wordsOf(command).join(' ')));
   const longest = Math.max(1, ...commands.map((command) => wordsOf(command).length));
-  return (text) => {
+  const weigh = (text: string): SpokenEvidence => {
     let line = ` ${wordsOf(text).join(' ')} `;
     const opening = line.trim().split(' ').slice(0, longest);
     const command = opening.some((_, index) => commandSet.has(opening.slice(0, index + 1).join(' ')));
     for (const phrase of phrases) line = line.replaceAll(` ${phrase} `, ' ');
     const realWords = line.split(' ').filter((word) => word !== '' && !acknowledged.has(word)).length;
     return { realWords, command };
+  };
+  let newest = '';
+  let evidence = weigh(newest);
+  return (text) => {
+    if (text !== newest) evidence = weigh(text);
+    newest = text;
+    return evidence;
   };
 }

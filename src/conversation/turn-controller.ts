@@ -1,5 +1,5 @@
 import { CallerWords, type TranscriptEvent } from './caller-words.ts';
-import { endEvidence, endWaitMs, isPunctuated } from './end-evidence.ts';
+import { endJudge, endWaitMs, isPunctuated } from './end-evidence.ts';
 import { interruptRule, isInterruption, type InterruptRule, type InterruptSensitivity } from './interrupt-rules.ts';
 import { wordWeigher, type WeighWords } from './spoken-words.ts';
 import { VoiceBurst, type VoiceActivity } from './voice-burst.ts';
@@ -62,6 +62,7 @@ export class TurnController {
   readonly #settings: TurnSettings;
   readonly #rule: InterruptRule;
   readonly #weigh: WeighWords;
+  readonly #judgeEnd: ReturnType<typeof endJudge>;
   readonly #words = new CallerWords();
   /** When `closeUtterance` was decided for the newest voice. */
   #closedAtMs: number | undefined;
@@ -83,6 +84,7 @@ export class TurnController {
     this.#settings = settings;
     this.#rule = interruptRule(settings.interruptSensitivity);
     this.#weigh = wordWeigher(settings.language);
+    this.#judgeEnd = endJudge(settings.language);
   }
 
   /** Called once per heard frame. */
@@ -160,7 +162,7 @@ export class TurnController {
     if (covered && this.#isAcknowledgement(text, voice)) {
       return { kind: 'acknowledged', text: this.#words.take(heardMs), reason: 'said while the agent spoke' };
     }
-    const evidence = endEvidence(text, this.#settings.language, this.#punctuated);
+    const evidence = this.#judgeEnd(text, this.#punctuated);
     const waitMs = endWaitMs(evidence, this.#settings.silenceWaitMs);
     if (voice.silentMs < waitMs) return undefined;
     if (covered) return this.#userTurn(heardMs, `waited ${voice.silentMs} ms: ${evidence}`);
