@@ -28,6 +28,7 @@ class ModelThread {
   readonly #log: PoolLog;
   readonly #lines = new Set<MessagePort>();
   #worker: Worker | undefined;
+  #starting: Promise<void> | undefined;
   #closing = false;
   #failures = 0;
   #restart: NodeJS.Timeout | undefined;
@@ -41,6 +42,11 @@ class ModelThread {
 
   /** Resolves once the model is loaded and warm; rejects with what its start threw. */
   start(): Promise<void> {
+    this.#starting = this.#closing ? Promise.reject(new Error('the pool is closing')) : this.#spawn();
+    return this.#starting;
+  }
+
+  #spawn(): Promise<void> {
     const workerData: ThreadOptions = { role: this.#role, ...(this.#cacheDir === undefined ? {} : { cacheDir: this.#cacheDir }) };
     const worker = new Worker(new URL('./threads/model-thread.ts', import.meta.url), { workerData, name: this.name });
     const startedAt = performance.now();
@@ -78,6 +84,8 @@ class ModelThread {
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
+    // A thread that is still loading is in the runtime's hands too: wait until it can be asked to leave.
+    await this.#starting?.catch(() => {});
     const worker = this.#worker;
     if (worker) {
       const left = new Promise<boolean>((resolve) => {
@@ -124,16 +132,18 @@ export class SpeechPool {
   readonly #stt: ModelThread[];
   readonly #tts: ModelThread[];
 
-  readonly #loaded: Promise<void>;
+  readonly #first: Promise<void>;
+  readonly #all: Promise<void>;
 
   private constructor(options: PoolOptions) {
     const several = (role: ThreadRole, count: number): ModelThread[] => Array.from({ length: Math.max(1, count) }, (_, index) => new ModelThread(role, index, options));
     this.#vad = new ModelThread('vad', 0, options);
     this.#stt = several('stt', options.sttThreads);
     this.#tts = several('tts', options.ttsThreads);
-    this.#loaded = this.#load();
-    // Whoever waits for `ready` hears of it; nobody has to.
-    this.#loaded.catch(() => {});
+    this.#first = this.#load([this.#vad, ...this.#stt.slice(0, 1), ...this.#tts.slice(0, 1)]);
+    this.#all = this.#first.then(() => this.#load([...this.#stt.slice(1), ...this.#tts.slice(1)]));
+    // Whoever waits hears of a failure; nobody has to.
+    this.#all.catch(() => {});
   }
 
   /** Starts to load all models at once; lines can be taken before they are there. On two cores: `sttThreads` 2, `ttsThreads` 1. */
@@ -141,16 +151,16 @@ export class SpeechPool {
     return new SpeechPool(options);
   }
 
-  /** Resolves when every model is loaded and warm. Throws what the first failing thread threw (a missing package is named). */
+  /** As `open`, resolved when every model is loaded and warm. Throws what the first failing thread threw (a missing package is named). */
   static async start(options: PoolOptions): Promise<SpeechPool> {
     const pool = new SpeechPool(options);
-    await pool.ready();
+    await pool.#all;
     return pool;
   }
 
-  /** As `start` resolves. */
+  /** Resolves when one thread of each kind serves; the others follow. Rejects as `start` throws. */
   ready(): Promise<void> {
-    return this.#loaded;
+    return this.#first;
   }
 
   /** Fresh ports for one media worker. They stay good when a thread is restarted; closing them forgets the worker. */
@@ -167,8 +177,8 @@ export class SpeechPool {
     await Promise.all(this.#threads().map((thread) => thread.close()));
   }
 
-  async #load(): Promise<void> {
-    const starts = await Promise.allSettled(this.#threads().map((thread) => thread.start()));
+  async #load(threads: ModelThread[]): Promise<void> {
+    const starts = await Promise.allSettled(threads.map((thread) => thread.start()));
     const failed = starts.find((start) => start.status === 'rejected');
     if (!failed) return;
     await this.close();
