@@ -1,0 +1,98 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { encodePcmu } from '../../media/codec/g711.ts';
+import { buildRtp } from '../../media/rtp/packet.ts';
+import { header, request, responseTo, toTag, udpPeer, type Peer } from '../sip/support/sip-peer.ts';
+
+const FRAME_MS = 20;
+const FRAME_SAMPLES = 160;
+const QUIET = new Uint8Array(FRAME_SAMPLES).fill(0xff);
+
+interface Dialog { fromTag: string; toTag: string; uri: string }
+
+/**
+ * A telephone inside the test, in raw text and packets, for what sipp and baresip cannot do: its sockets are at hand, it speaks
+ * when told and counts what it hears. Sends mu-law every 20 ms from the answer on.
+ */
+export class Telephone {
+  readonly rtp: Socket;
+  /** Where the gateway takes this call's RTP; RTCP is one above. */
+  readonly remotePort: number;
+  readonly callId: string;
+  /** RTP packets that came. */
+  received = 0;
+  readonly #sip: Peer;
+  readonly #dialog: Dialog;
+  readonly #ssrc = 0x5157;
+  #sequence = 1;
+  #words: Uint8Array[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Calls and resolves once answered. Throws when it is not. */
+  static async call(to: { sipPort: number; number: string; caller: string }): Promise<Telephone> {
+    const sip = await udpPeer({ port: to.sipPort });
+    const rtp = createSocket('udp4');
+    rtp.bind(0, '127.0.0.1');
+    await once(rtp, 'listening');
+    const uri = `sip:${to.number}@127.0.0.1:${to.sipPort}`;
+    const body = ['v=0', 'o=caller 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', `m=audio ${rtp.address().port} RTP/AVP 0`, ''].join('\r\n');
+    const callId = `${to.caller}-${sip.port}`;
+    sip.send(request(sip, 'INVITE', { callId, uri, body, fromTag: to.caller }));
+    const answer = await sip.next('SIP/2.0 200');
+    const dialog = { fromTag: to.caller, toTag: toTag(answer), uri: /<([^>]+)>/.exec(header(answer, 'Contact') ?? '')?.[1] ?? uri };
+    sip.send(request(sip, 'ACK', { callId, ...dialog }));
+    return new Telephone(sip, rtp, callId, dialog, Number(/^m=audio (\d+) /m.exec(answer)?.[1]));
+  }
+
+  private constructor(sip: Peer, rtp: Socket, callId: string, dialog: Dialog, remotePort: number) {
+    this.#sip = sip;
+    this.rtp = rtp;
+    this.callId = callId;
+    this.#dialog = dialog;
+    this.remotePort = remotePort;
+    rtp.on('message', () => this.received++);
+    rtp.on('error', () => undefined);
+    this.#run();
+  }
+
+  /** Says these words (8 kHz) from the next packet on. */
+  say(pcm: Int16Array): void {
+    for (let at = 0; at + FRAME_SAMPLES <= pcm.length; at += FRAME_SAMPLES) {
+      const coded = new Uint8Array(FRAME_SAMPLES);
+      encodePcmu(pcm.subarray(at, at + FRAME_SAMPLES), 0, FRAME_SAMPLES, coded);
+      this.#words.push(coded);
+    }
+  }
+
+  /** Says BYE and waits for its 200. */
+  async hangUp(): Promise<void> {
+    this.#sip.send(request(this.#sip, 'BYE', { callId: this.callId, cseq: 2, ...this.#dialog }));
+    await this.#sip.next('SIP/2.0 200');
+    await this.close();
+  }
+
+  /** Waits for the gateway's BYE and confirms it. */
+  async hungUp(): Promise<void> {
+    this.#sip.send(responseTo(await this.#sip.next('BYE'), '200 OK'));
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.rtp.close();
+    await this.#sip.close();
+  }
+
+  /** Against absolute times: a timer that is late does not make the next one late. */
+  #run(): void {
+    const startedAt = performance.now();
+    const next = (): void => {
+      const payload = this.#words.shift() ?? QUIET;
+      const packet = buildRtp({ marker: false, payloadType: 0, sequence: this.#sequence & 0xffff, timestamp: this.#sequence * FRAME_SAMPLES, ssrc: this.#ssrc }, payload);
+      this.rtp.send(packet, this.remotePort, '127.0.0.1');
+      this.#sequence++;
+      this.#timer = setTimeout(next, Math.max(0, startedAt + this.#sequence * FRAME_MS - performance.now()));
+    };
+    next();
+  }
+}
