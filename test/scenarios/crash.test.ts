@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { resampleAll } from '../../media/resampler.ts';
 import { apiClient, type ApiClient, type TranscriptView } from '../support/api-client.ts';
-import { freePorts, startService, type ServiceProcess } from '../support/service-process.ts';
+import { freePorts, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { findPieces, readRecording } from '../support/sound-analysis.ts';
 import { asteriskPrompt, readSpeechFile } from '../support/speech-fixtures.ts';
 import { Telephone } from '../support/telephone.ts';
@@ -16,7 +16,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'wv-crash-'));
 const ports = await freePorts();
 const webhooks = await startWebhookReceiver();
 const url = `http://127.0.0.1:${ports.http}`;
-const start = (): Promise<ServiceProcess> => startService({
+const start = (): Promise<GatewayChild> => startGatewayChild({
   PORT: String(ports.http), SIP_PORT: String(ports.sip), HOST: '127.0.0.1', PUBLIC_ADDRESS: '127.0.0.1', PUBLIC_URL: '', RTP_PORTS: '22000-22399', BROWSER_PORTS: '',
   DATA_DIR: dataDir, DATABASE_URL: '', MASTER_KEY: '', LLM_BASE_URL: '', LLM_MODEL: '', LOG_LEVEL: 'warn', DRAIN_SECONDS: '0', ALLOW_PRIVATE_ADDRESSES: webhooks.hostPort,
 });

@@ -7,7 +7,7 @@ import { plainNode } from './plain-node.ts';
 import { until } from './until.ts';
 
 /** `npm start` as a process of its own. */
-export interface ServiceProcess {
+export interface GatewayChild {
   readonly pid: number;
   /** How long it took to say that it is ready. */
   readonly startMs: number;
@@ -26,7 +26,7 @@ const START_WITHIN_MS = 30_000;
 const GONE_WITHIN_MS = 10_000;
 
 /** Starts the service and resolves once it is ready. Throws with what it printed when it is not. */
-export async function startService(settings: Record<string, string>): Promise<ServiceProcess> {
+export async function startGatewayChild(settings: Record<string, string>): Promise<GatewayChild> {
   const startedAt = performance.now();
   const child = spawn(...plainNode(['--single-threaded-gc', 'src/main.ts']), { cwd: ROOT, env: { ...process.env, ...settings }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
@@ -36,7 +36,7 @@ export async function startService(settings: Record<string, string>): Promise<Se
   const closed = once(child, 'close') as Promise<[number | null]>;
   const { pid } = child;
   if (pid === undefined) throw new Error('the service did not start');
-  const service: ServiceProcess = {
+  const service: GatewayChild = {
     pid,
     startMs: 0,
     output: () => output,
