@@ -26,6 +26,7 @@ import { AddressGuard } from './events/address-guard.ts';
 import { Webhooks } from './events/webhooks.ts';
 import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
+import { openServerSession } from './server-sessions.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
 import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
@@ -180,7 +181,7 @@ async function startHttp(settings: GatewaySettings, context: AppContext, control
   const relay = relayUpgrades(app.server, (sessionId) => {
     const port = control.browserPortOf(sessionId);
     return port === undefined ? undefined : { host: '127.0.0.1', port };
-  });
+  }, { open: (authorization, agentId) => openServerSession(context, authorization, agentId) });
   stops.push(() => app.close(), () => relay.close());
   await app.listen({ host: settings.host, port: settings.port });
   const address = app.server.address();

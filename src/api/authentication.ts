@@ -28,7 +28,7 @@ const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Who asks. Throws ApiError with status 401, or 403 for a session without its CSRF token. */
 export async function authenticate(request: FastifyRequest, options: AuthenticationOptions): Promise<Principal> {
   const header = request.headers.authorization;
-  if (header !== undefined) return withApiKey(header, options);
+  if (header !== undefined) return authenticateKey(header, options);
   const session = request.cookies[SESSION_COOKIE];
   if (session !== undefined) return withSession(session, request, options);
   throw unauthorized('missing_api_key', 'Send the API key as "Authorization: Bearer <key>".');
@@ -44,7 +44,8 @@ export function csrfToken(keyring: Keyring, session: string): string {
   return keyring.signSession(`csrf:${session}`).toString('base64url');
 }
 
-async function withApiKey(header: string, { keyring, principals, clock }: AuthenticationOptions): Promise<Principal> {
+/** The holder of the API key in an Authorization header. Throws ApiError with status 401. */
+export async function authenticateKey(header: string, { keyring, principals, clock }: AuthenticationOptions): Promise<Principal> {
   const [, secret = ''] = /^Bearer +(\S+)$/i.exec(header) ?? [];
   if (secret === '') throw unauthorized('missing_api_key', 'The Authorization header must be "Bearer <key>".');
   const key = modeOfApiKey(secret) === undefined ? undefined : await principals.byApiKey(keyring.digest(secret));

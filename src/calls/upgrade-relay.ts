@@ -12,13 +12,22 @@ export interface RelayLimits {
   idleMs: number;
 }
 
+/** A session made for a server that came with an API key instead of a session's secret. */
+export type OpenedSession = { sessionId: string; secret: string } | { status: number };
+
+export interface RelayOptions {
+  /** Makes a session for an upgrade that names an agent and carries an API key; absent: such upgrades are refused with 404. */
+  open?: (authorization: string, agentId: string) => Promise<OpenedSession>;
+  limits?: RelayLimits;
+}
+
 export interface UpgradeRelay {
   /** Cuts every relayed session and takes no more. */
   close(): void;
 }
 
 const PATH = '/v1/realtime';
-const SESSION_ID = /^[0-9a-f]{24}$/;
+const ID = /^[0-9a-f]{24}$/;
 /** The last bytes of a session have so long to reach the end that is left. */
 const FINISH_MS = 2000;
 const LIMITS: RelayLimits = { relays: 1000, connectWithinMs: 5000, idleMs: 90_000 };
@@ -26,21 +35,37 @@ const LIMITS: RelayLimits = { relays: 1000, connectWithinMs: 5000, idleMs: 90_00
 /**
  * Relays WebSocket upgrades for `/v1/realtime` that arrive at the public port to the worker that has the session, byte for
  * byte: for installations behind a proxy that knows one port only. Other upgrades are refused with 404. The request, which
- * may carry the session's secret, is replayed and never logged.
+ * may carry the session's secret, is replayed and never logged. A server may come with `agent_id` and an API key instead: its
+ * session is made here, and its key goes no further.
  */
-export function relayUpgrades(server: Server, target: (sessionId: string) => RelayTarget | undefined, limits: RelayLimits = LIMITS): UpgradeRelay {
+export function relayUpgrades(server: Server, target: (sessionId: string) => RelayTarget | undefined, options: RelayOptions = {}): UpgradeRelay {
+  const { limits = LIMITS, open } = options;
   const browsers = new Set<Duplex>();
+
+  const relay = (sessionId: string, browser: Duplex, first: Buffer): void => {
+    const to = target(sessionId);
+    if (!to) return refuse(browser, 404);
+    join(browser, dial(to, browser, limits), first, limits);
+  };
+
+  const openAndRelay = async (request: IncomingMessage, agentId: string, browser: Duplex, head: Buffer): Promise<void> => {
+    const opened = await open?.(request.headers.authorization ?? '', agentId) ?? { status: 404 };
+    if (browser.destroyed) return;
+    if ('status' in opened) refuse(browser, opened.status);
+    else relay(opened.sessionId, browser, Buffer.concat([requestHead(request, opened), head]));
+  };
 
   const onUpgrade = (request: IncomingMessage, browser: Duplex, head: Buffer): void => {
     browser.on('error', () => browser.destroy());
     const url = URL.parse(request.url ?? '', 'http://public');
-    const sessionId = url?.searchParams.get('session') ?? '';
-    const to = url?.pathname === PATH && SESSION_ID.test(sessionId) ? target(sessionId) : undefined;
-    if (!to) return refuse(browser, 404);
+    const sessionId = url?.searchParams.get('session');
+    const agentId = url?.searchParams.get('agent_id');
+    if (url?.pathname !== PATH || !ID.test(sessionId ?? agentId ?? '')) return refuse(browser, 404);
     if (browsers.size >= limits.relays) return refuse(browser, 503);
     browsers.add(browser);
     browser.on('close', () => browsers.delete(browser));
-    join(browser, dial(to, browser, limits), Buffer.concat([requestHead(request), head]), limits);
+    if (typeof sessionId === 'string') relay(sessionId, browser, Buffer.concat([requestHead(request), head]));
+    else openAndRelay(request, agentId ?? '', browser, head).catch(() => refuse(browser, 500));
   };
 
   server.on('upgrade', onUpgrade);
@@ -88,10 +113,18 @@ function finish(socket: Socket): void {
   socket.end();
 }
 
-/** The request as it came: names, values and order untouched (node has refused line breaks in them). */
-function requestHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) lines.push(`${rawHeaders[index]}: ${rawHeaders[index + 1]}`);
+/**
+ * The request as it came: names, values and order untouched (node has refused line breaks in them). With `opened` it asks for
+ * that session and shows its secret in place of the API key.
+ */
+function requestHead({ method, url, httpVersion, headers, rawHeaders }: IncomingMessage, opened?: { sessionId: string; secret: string }): Buffer {
+  const lines = [`${method} ${opened ? `${PATH}?session=${opened.sessionId}` : url} HTTP/${httpVersion}`];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (!opened || !/^(authorization|sec-websocket-protocol)$/i.test(name)) lines.push(`${name}: ${rawHeaders[index + 1]}`);
+  }
+  // Only a protocol that the client offered may be chosen.
+  if (opened) lines.push(`Sec-WebSocket-Protocol: ${[headers['sec-websocket-protocol'], `secret.${opened.secret}`].filter(Boolean).join(', ')}`);
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 

@@ -1,8 +1,11 @@
 /** A person (recordings of one) opens /talk in a real Chromium: three turns by microphone, one of them an interruption, and goodbye. */
+import { once } from 'node:events';
 import { join } from 'node:path';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { callerScript } from '../support/caller-script.ts';
 import { withChromium, writeMicrophone } from '../support/chromium.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
 import { startRunningGateway } from '../support/running-gateway.ts';
 import { readRecording } from '../support/sound-analysis.ts';
 import { wordErrorRate } from '../support/speech-fixtures.ts';
@@ -58,4 +61,25 @@ t.test('the sign-in link works once', async (t) => {
   const signIn = new URL(service.gateway.firstStart.signInUrl);
   const again = await fetch(`${service.httpUrl}${signIn.pathname}${signIn.search}`, { redirect: 'manual' });
   t.equal(again.status, 403);
+});
+
+t.test('a server talks with its API key and an agent, on the public port alone', async (t) => {
+  const agents = await service.api.request('GET', '/v1/agents');
+  const agentId = (agents.body.data as { id: string }[])[0]?.id ?? '';
+  const at = (query: string): string => `${service.httpUrl.replace('http', 'ws')}/v1/realtime?${query}`;
+  const client = await RealtimeClient.join({ url: at(`agent_id=${agentId}`), authorization: `Bearer ${service.liveKey}` });
+  const { call_id: callId } = await client.next('session.ready');
+  await client.next('agent.audio.start');
+  client.send({ type: 'session.end' });
+  await client.closed;
+  t.match(await service.api.ended(callId), { direction: 'realtime', end_reason: 'caller_hangup', agent_id: agentId });
+  const plain = new WebSocket(at(`agent_id=${agentId}`), { headers: { authorization: `Bearer ${service.liveKey}` } });
+  await once(plain, 'open');
+  t.equal(plain.protocol, '', 'a client that offered no protocol is given none');
+  plain.close();
+  await once(plain, 'close');
+  await t.rejects(RealtimeClient.join({ url: at(`agent_id=${agentId}`), authorization: 'Bearer wv_live_wrong' }), { message: 'HTTP 401' });
+  await t.rejects(RealtimeClient.join({ url: at(`agent_id=${agentId}`) }), { message: 'HTTP 401' });
+  await t.rejects(RealtimeClient.join({ url: at(`agent_id=${'0'.repeat(24)}`), authorization: `Bearer ${service.liveKey}` }), { message: 'HTTP 404' });
+  await t.rejects(RealtimeClient.join({ url: at('agent_id=1'), authorization: `Bearer ${service.liveKey}` }), { message: 'HTTP 404' });
 });

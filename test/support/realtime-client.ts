@@ -12,6 +12,8 @@ export interface JoinOptions {
   /** `subprotocol` (default) or `message`: in a `session.start`. */
   by?: 'subprotocol' | 'message';
   origin?: string;
+  /** A server's own API key, with an `agent_id` in the URL. */
+  authorization?: string;
 }
 
 export interface Closed { code: number; reason: string }
@@ -41,10 +43,10 @@ export class RealtimeClient {
   }
 
   /** Resolves once the socket is open. Throws `HTTP <status>` when the upgrade is refused. */
-  static async join({ url, show, by = 'subprotocol', origin }: JoinOptions): Promise<RealtimeClient> {
+  static async join({ url, show, by = 'subprotocol', origin, authorization }: JoinOptions): Promise<RealtimeClient> {
     const protocols = ['wirevoice.v1'];
     if (show && by === 'subprotocol') protocols.push('secret' in show ? `secret.${show.secret}` : `resume.${show.resumeToken}`);
-    const socket = new WebSocket(url, protocols, { perMessageDeflate: false, ...(origin === undefined ? {} : { origin }) });
+    const socket = new WebSocket(url, protocols, { perMessageDeflate: false, ...(origin === undefined ? {} : { origin }), ...(authorization === undefined ? {} : { headers: { authorization } }) });
     const client = new RealtimeClient(socket);
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve);

@@ -18,7 +18,7 @@ async function publicPort(target: RelayTarget | undefined, limits = LIMITS): Pro
   const relay = relayUpgrades(http, (sessionId) => {
     asked.push(sessionId);
     return target;
-  }, limits);
+  }, { limits });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
   const close = async (): Promise<void> => {
