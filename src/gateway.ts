@@ -108,9 +108,10 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
     options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
   };
   const first = await firstStart(context);
+  const listen = await prepareHttp(settings, context, control, stops);
   await speech.ready();
   const agent = await startSip(settings, context, control, pool, stops);
-  const httpPort = await startHttp(settings, context, control, stops);
+  const httpPort = await listen();
   return {
     httpPort, sipPort: agent.port, firstStart: first, context, pool,
     stop: async (drainMs = settings.drainSeconds * 1000) => {
@@ -176,16 +177,19 @@ function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsCo
   });
 }
 
-async function startHttp(settings: GatewaySettings, context: AppContext, control: CallControl, stops: Step[]): Promise<number> {
+/** Builds the routes while the models load; the answer opens the port and says which it is. */
+async function prepareHttp(settings: GatewaySettings, context: AppContext, control: CallControl, stops: Step[]): Promise<() => Promise<number>> {
   const app = await buildApp(context, [(extended) => talkPage(extended, { publicUrl: settings.publicUrl })]);
   const relay = relayUpgrades(app.server, (sessionId) => {
     const port = control.browserPortOf(sessionId);
     return port === undefined ? undefined : { host: '127.0.0.1', port };
   }, { open: (authorization, agentId) => openServerSession(context, authorization, agentId) });
   stops.push(() => app.close(), () => relay.close());
-  await app.listen({ host: settings.host, port: settings.port });
-  const address = app.server.address();
-  return typeof address === 'object' && address ? address.port : settings.port;
+  return async () => {
+    await app.listen({ host: settings.host, port: settings.port });
+    const address = app.server.address();
+    return typeof address === 'object' && address ? address.port : settings.port;
+  };
 }
 
 async function startSip(settings: GatewaySettings, context: AppContext, control: CallControl, pool: WorkerPool, stops: Step[]): Promise<UserAgent> {
