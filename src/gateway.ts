@@ -98,6 +98,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   if (lost > 0) log.warn({ calls: lost }, 'calls that a killed process had were ended with node_lost');
 
   const pool = await pooling;
+  log.info({ priorities: pool.priorities }, 'media workers are up');
   const control = callControl(settings, pool, calls, log);
   const context: AppContext = {
     db, log, keyring, clock: systemClock, liveCalls: control, events: webhooks, webhooks, guard, recordings,
