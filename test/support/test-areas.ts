@@ -1,22 +1,27 @@
 import { globSync } from 'node:fs';
 import path from 'node:path';
 
-/** A folder of test/ (of test/src/, the next one) and its files; `jobs` test files run side by side. */
+/** A folder of test/ (of test/src/ and test/scenarios/, the next one) and its files; `jobs` test files run side by side. */
 export interface TestArea { name: string; files: string[]; jobs: number }
 
 const FIRST = ['tool-chain', 'media', 'sip', 'src'];
 /** Real calls and benchmarks measure time: they run alone, and last. */
 const ALONE = ['bench', 'scenarios'];
 
+/** Whose folders are areas of their own. */
+const DIVIDED = ['src', 'scenarios'];
+
+const runsAlone = (area: string): boolean => ALONE.includes(area.split('/')[0] ?? '');
+
 const rank = (area: string): number => {
-  if (ALONE.includes(area)) return 1000;
+  if (runsAlone(area)) return 1000;
   const first = FIRST.indexOf(area.split('/')[0] ?? '');
   return first >= 0 ? first : 100;
 };
 
 const areaOf = (file: string): string => {
   const [, top = '', next = ''] = file.split('/');
-  return top === 'src' && !next.endsWith('.test.ts') ? `src/${next}` : top;
+  return DIVIDED.includes(top) && !next.endsWith('.test.ts') ? `${top}/${next}` : top;
 };
 
 /**
@@ -30,6 +35,6 @@ export function findAreas(root: string, filters: string[]): TestArea[] {
     filters.length === 0 || filters.some((filter) => file.startsWith(`test/${filter}/`) || (!folders.has(filter) && file.includes(filter)));
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-    .map((name) => ({ name, files: files.filter((file) => areaOf(file) === name && wanted(file)), jobs: ALONE.includes(name) ? 1 : 2 }))
+    .map((name) => ({ name, files: files.filter((file) => areaOf(file) === name && wanted(file)), jobs: runsAlone(name) ? 1 : 2 }))
     .filter((area) => area.files.length > 0);
 }

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { callerScript } from '../support/caller-script.ts';
-import { withChromium, writeMicrophone } from '../support/chromium.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
-import { startRunningGateway } from '../support/running-gateway.ts';
-import { readRecording } from '../support/sound-analysis.ts';
-import { wordErrorRate } from '../support/speech-fixtures.ts';
-import { until } from '../support/until.ts';
+import { callerScript } from '../../support/caller-script.ts';
+import { withChromium, writeMicrophone } from '../../support/chromium.ts';
+import { RealtimeClient } from '../../support/realtime-client.ts';
+import { startRunningGateway } from '../../support/running-gateway.ts';
+import { readRecording } from '../../support/sound-analysis.ts';
+import { wordErrorRate } from '../../support/speech-fixtures.ts';
+import { until } from '../../support/until.ts';
 
 /** The opening lasts 6 s; the second turn begins in the midst of the answer to the first. */
 const script = callerScript([

@@ -1,11 +1,11 @@
 /** Every way a telephone call ends: each once, with its reason, told to both sides. */
 import t, { type Test } from 'tap';
-import { encodePcmu } from '../../media/codec/g711.ts';
-import type { CallView } from '../support/api-client.ts';
-import { startRunningGateway } from '../support/running-gateway.ts';
-import { answered, bye, cancel, hungUp, invite, pause, play, sipp, type Sipp } from '../support/sipp.ts';
-import { asteriskPrompt, readSpeechFile } from '../support/speech-fixtures.ts';
-import { until } from '../support/until.ts';
+import { encodePcmu } from '../../../media/codec/g711.ts';
+import type { CallView } from '../../support/api-client.ts';
+import { startRunningGateway } from '../../support/running-gateway.ts';
+import { answered, bye, cancel, hungUp, invite, pause, play, sipp, type Sipp } from '../../support/sipp.ts';
+import { asteriskPrompt, readSpeechFile } from '../../support/speech-fixtures.ts';
+import { until } from '../../support/until.ts';
 
 const MEDIA_TIMEOUT_SECONDS = 2;
 const RATE = 8000;

@@ -1,11 +1,11 @@
 /** Calls that must not be answered: each refused with the status that says why, and a stranger with silence. */
 import { availableParallelism } from 'node:os';
 import t from 'tap';
-import { apiClient } from '../support/api-client.ts';
-import { startRunningGateway } from '../support/running-gateway.ts';
-import { answered, bye, hungUp, invite, pause, refused, sipp } from '../support/sipp.ts';
-import { until } from '../support/until.ts';
-import { request, SDP, tcpPeer, udpPeer } from '../sip/support/sip-peer.ts';
+import { apiClient } from '../../support/api-client.ts';
+import { startRunningGateway } from '../../support/running-gateway.ts';
+import { answered, bye, hungUp, invite, pause, refused, sipp } from '../../support/sipp.ts';
+import { until } from '../../support/until.ts';
+import { request, SDP, tcpPeer, udpPeer } from '../../sip/support/sip-peer.ts';
 
 const service = await startRunningGateway({ maxCallsPerCore: 1 });
 t.teardown(() => service.stop());

@@ -1,14 +1,14 @@
 /** A person (recordings of one) calls the demo number with a real softphone: three turns, one of them an interruption. */
 import t from 'tap';
-import { resampleAll } from '../../media/resampler.ts';
-import type { CallView, TranscriptView } from '../support/api-client.ts';
-import { callWithBaresip, type SoftphoneCall } from '../support/baresip.ts';
-import { callerScript } from '../support/caller-script.ts';
-import { startRunningGateway } from '../support/running-gateway.ts';
-import { findPieces, levelDb, readRecording, type StereoRecording } from '../support/sound-analysis.ts';
-import { wordErrorRate } from '../support/speech-fixtures.ts';
-import { startTranscriber } from '../support/transcriber.ts';
-import { until } from '../support/until.ts';
+import { resampleAll } from '../../../media/resampler.ts';
+import type { CallView, TranscriptView } from '../../support/api-client.ts';
+import { callWithBaresip, type SoftphoneCall } from '../../support/baresip.ts';
+import { callerScript } from '../../support/caller-script.ts';
+import { startRunningGateway } from '../../support/running-gateway.ts';
+import { findPieces, levelDb, readRecording, type StereoRecording } from '../../support/sound-analysis.ts';
+import { wordErrorRate } from '../../support/speech-fixtures.ts';
+import { startTranscriber } from '../../support/transcriber.ts';
+import { until } from '../../support/until.ts';
 
 /**
  * The opening is over after 6 s. The answer to the first turn begins 0.6 s after it (2.5 s on a machine that is starved) and lasts
