@@ -9,6 +9,8 @@ const FRAME_MS = 20;
 const FRAME_UNITS = FRAME_MS * UNITS_PER_MS;
 /** A full socket keeps a packet's buffer for a moment: it is written again only after this many others. */
 const BUFFERS = 8;
+/** A 20 ms frame completes two packets at most; whoever never flushes still sends. */
+const MAX_READY = 4;
 /** A break in writing this long is a pause: timestamps follow wall time and the next packet is marked. */
 const PAUSE_MS = 300;
 
@@ -22,6 +24,8 @@ export class RtpSender {
   #codec: G711Codec = 'PCMU';
   #buffers: Uint8Array[] = [];
   #turn = 0;
+  /** Packets built and not yet sent. */
+  #ready = 0;
   /** Payload bytes already in the packet being filled. */
   #filled = 0;
   #payloadBytes = FRAME_UNITS;
@@ -52,6 +56,7 @@ export class RtpSender {
 
   /** Sets the format from the next packet on; what has not filled a packet is dropped. `ptimeMs` is 10 to 120, a multiple of 10. */
   configure(format: SendFormat): void {
+    this.flush();
     if (!Number.isInteger(format.ptimeMs / 10) || format.ptimeMs < 10 || format.ptimeMs > 120) {
       throw new RangeError(`Packet time ${format.ptimeMs} ms cannot be sent: give a multiple of 10 from 10 to 120`);
     }
@@ -67,8 +72,8 @@ export class RtpSender {
     this.#paused = paused;
   }
 
-  /** Encodes the next 20 ms and sends every packet that it completes. */
-  write(frame: Int16Array, nowMs: number): void {
+  /** Encodes the next 20 ms; `flush` sends every packet that it completed. */
+  encode(frame: Int16Array, nowMs: number): void {
     const idleMs = nowMs - (this.#lastWriteAt ?? nowMs);
     this.#lastWriteAt = nowMs;
     if (idleMs > PAUSE_MS) this.#skip(Math.round(idleMs / FRAME_MS - 1) * FRAME_UNITS);
@@ -83,8 +88,13 @@ export class RtpSender {
       encodeG711(this.#codec, this.#pcm, from, from + count, packet, RTP_HEADER_BYTES + this.#filled);
       from += count;
       this.#filled += count;
-      if (this.#filled === this.#payloadBytes) this.#sendPacket(packet);
+      if (this.#filled === this.#payloadBytes) this.#finish(packet);
     }
+  }
+
+  /** Sends what is ready. */
+  flush(): void {
+    for (; this.#ready > 0; this.#ready--) this.#send(this.#buffers[(this.#turn + BUFFERS - this.#ready) % BUFFERS]!);
   }
 
   /** Takes another SSRC after a collision (RFC 3550 8.2); sequence and timestamps go on. */
@@ -94,7 +104,7 @@ export class RtpSender {
     this.#octets = 0;
   }
 
-  #sendPacket(packet: Uint8Array): void {
+  #finish(packet: Uint8Array): void {
     writeRtpHeader(packet, this.#header);
     this.#header.marker = false;
     this.#header.sequence = (this.#header.sequence + 1) & 0xffff;
@@ -103,7 +113,7 @@ export class RtpSender {
     this.#turn = (this.#turn + 1) % BUFFERS;
     this.#packets++;
     this.#octets += this.#payloadBytes;
-    this.#send(packet);
+    if (++this.#ready === MAX_READY) this.flush();
   }
 
   #skip(units: number): void {

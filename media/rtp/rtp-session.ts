@@ -151,7 +151,17 @@ export class RtpSession {
 
   /** Encodes and sends the next 20 ms (16 kHz) now. */
   write(frame: AudioFrame): void {
-    if (!this.#closed) this.#sender.write(frame, this.#now());
+    this.encode(frame);
+    this.flush();
+  }
+
+  /** Encodes the next 20 ms, for `flush` to send. */
+  encode(frame: AudioFrame): void {
+    if (!this.#closed) this.#sender.encode(frame, this.#now());
+  }
+
+  flush(): void {
+    if (!this.#closed) this.#sender.flush();
   }
 
   /** A re-INVITE moved the peer. The lock opens again only for an address that differs from the one signalled before. */

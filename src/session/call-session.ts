@@ -8,6 +8,8 @@ import type { EndReason } from '../end-reason.ts';
 
 /** A leg as a session drives it: closed at the end, and asked now and then whether its far end is still there. */
 export interface SessionLeg extends CallLeg {
+  /** Sends what was written, for a leg that gathers it until its whole group has spoken. */
+  flush?(): void;
   checkPresence(): void;
   /** True while the far end has lost its connection and may come back: the agent waits. */
   readonly waiting: boolean;
@@ -54,7 +56,7 @@ export class CallSession {
   start(): void {
     if (this.#tick || this.#finished) return;
     this.#parts.conversation.start();
-    this.#tick = this.#parts.clock.add(() => this.#onTick());
+    this.#tick = this.#parts.clock.add(() => this.#onTick(), () => this.#parts.leg.flush?.());
   }
 
   /** Hears what has arrived. Called on every packet; nothing before the call is answered. */

@@ -71,7 +71,11 @@ export class PhoneLeg implements CallLeg {
   }
 
   write(frame: AudioFrame): void {
-    if (this.#sending) this.#rtp.write(frame);
+    if (this.#sending) this.#rtp.encode(frame);
+  }
+
+  flush(): void {
+    this.#rtp.flush();
   }
 
   /** Nothing of ours waits on a phone line: what was written is already on the wire. */

@@ -142,3 +142,26 @@ t.test('on real time: ticks come, and stop when told', async (t) => {
   t.equal(ticks, 5);
   t.equal(clock.latenessMs.count, 5);
 });
+
+t.test('what members do after comes once the whole group was ticked, and not from one that left', async (t) => {
+  const time = new FakeTime();
+  const errors: unknown[] = [];
+  const clock = clockOn(time, { onError: (error) => errors.push(error) });
+  const seen: string[] = [];
+  // Nine members: three in the first group, the first, fifth and ninth.
+  const ticks = Array.from({ length: 9 }, (_, i) => clock.add(
+    () => {
+      seen.push(`tick ${i}`);
+      if (i === 4) ticks[i]!.stop();
+    },
+    () => {
+      seen.push(`after ${i}`);
+      if (i === 0) throw new Error('send failed');
+    },
+  ));
+  clock.start();
+  time.runUntil(1020.5);
+  const group = seen.filter((one) => /[048]$/.test(one));
+  t.same(group, ['tick 0', 'tick 4', 'tick 8', 'after 0', 'after 8']);
+  t.equal(errors.length, 1);
+});
