@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Resampler } from '../media/resampler.ts';
+import type { Allocation } from './support/allocation.ts';
 import { BARE_ECHO } from './support/bare-echo.ts';
 import { BenchGateway } from './support/bench-gateway.ts';
 import { judged, missing, shown, type Figure, type Report } from './support/figures.ts';
@@ -146,6 +147,7 @@ async function floors(kind: PeerKind, counts: number[], times: Times, own: Map<n
       const arrivals = await load.measure(times.window, 'cheap');
       const cpuMs = (processCpuMs(peer.pid) - before) / (times.window * callers.length);
       figures.push(shown(name, cpuMs, 'ms/s/call'), shown(`packets lost by ${kind.name} at ${calls} calls`, arrivals.lost, 'packets'));
+      if (peer.allocation) figures.push(garbageOf(kind, calls, await peer.allocation(times.window / 2), times));
       figures.push(...ratio(kind, calls, (own.get(calls) ?? Number.NaN) / cpuMs));
     } finally {
       await load.close();
@@ -153,6 +155,10 @@ async function floors(kind: PeerKind, counts: number[], times: Times, own: Map<n
     }
   }
   return figures;
+}
+
+function garbageOf(kind: PeerKind, calls: number, allocated: Allocation, times: Times): Figure {
+  return shown(`garbage per packet pair of ${kind.name} at ${calls} calls`, allocated.heapBytes / ((calls * PACKETS_PER_SECOND * times.window) / 2) / 1000, 'kB');
 }
 
 function ratio(kind: PeerKind, calls: number, value: number): Figure[] {

@@ -1,6 +1,7 @@
 /** The least a Node program can do with RTP: each caller's packets go back as they came, over a socket of the caller's own. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { measureAllocation } from './allocation.ts';
 import { serve } from './serve.ts';
 import type { FromEcho, ToEcho } from './bare-echo.ts';
 
@@ -16,4 +17,9 @@ async function echo(callerPort: number): Promise<number> {
   return socket.address().port;
 }
 
-serve(async ({ callerPorts }: ToEcho): Promise<FromEcho> => ({ type: 'connected', ports: await Promise.all(callerPorts.map(echo)) }));
+serve(async (message: ToEcho): Promise<FromEcho> => {
+  switch (message.type) {
+    case 'connect': return { type: 'connected', ports: await Promise.all(message.callerPorts.map(echo)) };
+    case 'allocation': return { type: 'allocated', ...(await measureAllocation(message.seconds)) };
+  }
+});

@@ -1,8 +1,13 @@
+import type { Allocation } from './allocation.ts';
 import { BenchChild } from './child.ts';
 import type { Peer, PeerKind } from './peers.ts';
 
-export interface ToEcho { type: 'connect'; callerPorts: number[] }
-export interface FromEcho { type: 'connected'; ports: number[] }
+export type ToEcho =
+  /** -> `connected` */
+  | { type: 'connect'; callerPorts: number[] }
+  /** Counts what the echo allocates for so long. -> `allocated` */
+  | { type: 'allocation'; seconds: number };
+export type FromEcho = { type: 'connected'; ports: number[] } | ({ type: 'allocated' } & Allocation);
 
 const NAME = 'bare Node dgram echo';
 
@@ -15,6 +20,7 @@ async function startEcho(): Promise<Peer> {
     name: NAME,
     pid: child.pid,
     connect: async (callerPorts) => (await child.ask({ type: 'connect', callerPorts }, 'connected')).ports,
+    allocation: (seconds) => child.ask({ type: 'allocation', seconds }, 'allocated'),
     close: () => child.close(),
   };
 }

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Allocation } from './allocation.ts';
 import { bdecode, bencode, type Bencoded } from './bencode.ts';
 
 /** A running peer: where each caller must send so that RTP comes back. */
@@ -14,6 +15,8 @@ export interface Peer {
   readonly pid: number;
   /** For caller ports in order, the peer's port for each. */
   connect(callerPorts: number[]): Promise<number[]>;
+  /** What it allocates in so many seconds; absent where that cannot be known. */
+  allocation?(seconds: number): Promise<Allocation>;
   close(): Promise<void>;
 }
 
