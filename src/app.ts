@@ -3,23 +3,40 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { LogController, type FastifyBaseLogger } from 'fastify';
 import type { App } from './api/app-type.ts';
 import { healthRoutes } from './api/health.ts';
+import { installIdempotency, withEffects } from './api/idempotency.ts';
+import { installMultipart } from './api/multipart.ts';
 import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
 import { compileValidator } from './api/validation.ts';
 import type { AppContext } from './context.ts';
 import { findSessionAccount } from './resources/accounts/actions.ts';
+import { findKeyForRequest } from './resources/api-keys/actions.ts';
 import { accountRoutes } from './resources/accounts/routes.ts';
 import { agentRoutes } from './resources/agents/routes.ts';
-import { findKeyForRequest } from './resources/api-keys/actions.ts';
 import { apiKeyRoutes } from './resources/api-keys/routes.ts';
+import { appointmentRoutes } from './resources/appointments/routes.ts';
+import { billingRoutes } from './resources/billing/routes.ts';
 import { callRoutes } from './resources/calls/routes.ts';
+import { campaignRoutes } from './resources/campaigns/routes.ts';
+import { engineRoutes } from './resources/engines/routes.ts';
+import { knowledgeBaseRoutes } from './resources/knowledge-bases/routes.ts';
+import { leadRoutes } from './resources/leads/routes.ts';
+import { mcpServerRoutes } from './resources/mcp-servers/routes.ts';
 import { phoneNumberRoutes } from './resources/phone-numbers/routes.ts';
 import { realtimeSessionRoutes } from './resources/realtime-sessions/routes.ts';
 import { sipTrunkRoutes } from './resources/sip-trunks/routes.ts';
+import { usageRoutes } from './resources/usage/routes.ts';
+import { voiceRoutes } from './resources/voices/routes.ts';
 import { webhookRoutes } from './resources/webhook/routes.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+
+/** A resource each. */
+const ROUTES: readonly ((app: App, context: AppContext) => void)[] = [
+  accountRoutes, agentRoutes, apiKeyRoutes, appointmentRoutes, billingRoutes, callRoutes, campaignRoutes, engineRoutes, knowledgeBaseRoutes,
+  leadRoutes, mcpServerRoutes, phoneNumberRoutes, realtimeSessionRoutes, sipTrunkRoutes, usageRoutes, voiceRoutes, webhookRoutes,
+];
 
 /** Adds routes that are not the API's own, such as the console's pages. Each route must declare its scope. */
 export type Extension = (app: App) => void | Promise<void>;
@@ -55,9 +72,11 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
       bySession: (digest) => findSessionAccount(db, digest, clock.now()),
     },
   });
+  await installMultipart(app);
+  installIdempotency(app, { db, clock, owner: context.nodeId });
   healthRoutes(app, context);
-  for (const routes of [accountRoutes, apiKeyRoutes, agentRoutes, phoneNumberRoutes, sipTrunkRoutes, realtimeSessionRoutes, webhookRoutes]) routes(app, context);
-  callRoutes(app, context);
+  const noting = { ...context, db: withEffects(db) };
+  for (const routes of ROUTES) routes(app, noting);
   for (const extend of extensions) await extend(app);
   await app.ready();
   return app;

@@ -6,6 +6,7 @@ import type { Database } from './db/database.ts';
 import type { AddressGuard } from './events/address-guard.ts';
 import type { EventSink } from './events/event.ts';
 import type { Webhooks } from './events/webhooks.ts';
+import type { Jobs } from './jobs/jobs.ts';
 import type { EngineCatalogue } from './resources/agents/engine-catalogue.ts';
 import type { LiveCalls } from './resources/calls/live-calls.ts';
 import type { RecordingStorage } from './resources/calls/recording-storage.ts';
@@ -21,6 +22,7 @@ export interface AppContext {
   events: EventSink;
   webhooks: Webhooks;
   guard: AddressGuard;
+  jobs: Jobs;
   engines: EngineCatalogue;
   recordings: RecordingStorage;
   trunkChanges: TrunkChanges;

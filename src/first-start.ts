@@ -38,7 +38,7 @@ export async function firstStart(context: FirstStartContext): Promise<FirstStart
 
 async function furnish(context: FirstStartContext, transaction: Transaction, accountId: string): Promise<{ live: string; test: string }> {
   // The resources' own actions, inside this transaction.
-  const inside = { ...context, db: { query: transaction.query, transaction: <Result>(work: (inner: Transaction) => Promise<Result>) => work(transaction), close: () => Promise.resolve() } };
+  const inside = { ...context, db: { ...context.db, query: transaction.query, transaction: <Result>(work: (inner: Transaction) => Promise<Result>) => work(transaction) } };
   const secrets = { live: '', test: '' };
   for (const mode of ['live', 'test'] as const) {
     const owner = { accountId, livemode: mode === 'live' };

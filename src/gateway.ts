@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { repairWav } from '../media/wav.ts';
 import { UserAgent } from '../sip/user-agent.ts';
+import { endLeasesOf } from './api/idempotency-store.ts';
 import { makeKeyring, readMasterKey } from './api/keyring.ts';
 import { ApiError } from './api/errors.ts';
 import { DEFAULT_RATE_LIMITS } from './api/rate-limit.ts';
@@ -26,6 +27,7 @@ import { AddressGuard } from './events/address-guard.ts';
 import { Webhooks } from './events/webhooks.ts';
 import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
+import { Jobs } from './jobs/jobs.ts';
 import { openServerSession } from './server-sessions.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
@@ -101,15 +103,18 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   log.info({ priorities: pool.priorities }, 'media workers are up');
   const control = callControl(settings, pool, calls, log);
   const context: AppContext = {
-    db, log, keyring, clock: systemClock, liveCalls: control, events: webhooks, webhooks, guard, recordings,
+    db, log, keyring, clock: systemClock, jobs: new Jobs({ db, clock: systemClock, log }), liveCalls: control, events: webhooks, webhooks, guard, recordings,
     engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
     checks: healthChecks(db, pool, control),
     trunkChanges: new TrunkChanges(),
     nodeId: calls.nodeId,
     options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
   };
+  await endLeasesOf(db, context.nodeId, new Date());
   const first = await firstStart(context);
   const listen = await prepareHttp(settings, context, control, stops);
+  stops.push(() => context.jobs.close());
+  context.jobs.start();
   await speech.ready();
   const agent = await startSip(settings, context, control, pool, stops);
   const httpPort = await listen();

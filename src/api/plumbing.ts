@@ -50,7 +50,7 @@ export function installPlumbing(app: App, options: PlumbingOptions): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const type = request.headers['content-type'];
     // Fastify answers 415 for other types; without a body and a type there is nothing to refuse.
-    done(type !== undefined && !/^application\/json\b/i.test(type) && hasBody(request) ? new ApiError('unsupported_media_type') : null, payload);
+    done(type !== undefined && hasBody(request) && !takes(request, type) ? new ApiError('unsupported_media_type') : null, payload);
   });
   app.setNotFoundHandler(() => { throw new ApiError('route_not_found'); });
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, options));
@@ -72,7 +72,7 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Plum
     throw error;
   }
   const { principal } = request;
-  const kind = READS.has(request.method) ? 'read' : 'write';
+  const kind = request.routeOptions.config.rate ?? (READS.has(request.method) ? 'read' : 'write');
   const own = limiter.take(`${principal.bucket}:${kind}`, rateLimits[kind]);
   reply.headers(rateLimitHeaders(kind, rateLimits[kind], own));
   refuseIfFlooding(own);
@@ -94,6 +94,11 @@ function networkOf(address: string): string {
 function notFound(request: FastifyRequest, allowed: string[]): ApiError {
   if (allowed.length === 0) return new ApiError('route_not_found', 'No such path. See the API reference.');
   return new ApiError('method_not_allowed', `This path has ${allowed.join(', ')}, not ${request.method}.`, { headers: { Allow: allowed.join(', ') } });
+}
+
+function takes({ routeOptions: { config } }: FastifyRequest, type: string): boolean {
+  const media = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  return media === 'application/json' || (config.multipart !== undefined && media === 'multipart/form-data') || (config.textBodies?.includes(media) ?? false);
 }
 
 function hasBody(request: FastifyRequest): boolean {

@@ -6,6 +6,8 @@ export interface Rate { perSecond: number; burst: number }
 export interface RateLimits {
   read: Rate;
   write: Rate;
+  /** Requests that place a call. */
+  call: Rate;
   accountRead: Rate;
   accountWrite: Rate;
   /** Requests without a valid key, per address. */
@@ -15,6 +17,7 @@ export interface RateLimits {
 export const DEFAULT_RATE_LIMITS: RateLimits = {
   read: { perSecond: 100, burst: 200 },
   write: { perSecond: 25, burst: 50 },
+  call: { perSecond: 5, burst: 10 },
   accountRead: { perSecond: 400, burst: 800 },
   accountWrite: { perSecond: 100, burst: 200 },
   unauthenticated: { perSecond: 5, burst: 50 },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { listen, type Listening } from './listener.ts';
 
 export interface DatabaseOptions {
   /** Where: a URL, or the socket directory of the embedded server and a database on it. */
@@ -28,6 +29,11 @@ export interface Transaction extends Queryable {
 export interface Database extends Queryable {
   /** All or nothing. `work` may run more than once, so it must do nothing but statements and `afterCommit`. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Hears what `NOTIFY channel` says, on a connection of its own. `heard` gets undefined after every (re)connection, for
+   * what was said meanwhile is lost; `lost` is told when the connection is gone.
+   */
+  listen(channel: string, heard: (payload: string | undefined) => void, lost?: () => void): Listening;
   close(): Promise<void>;
 }
 
@@ -40,8 +46,9 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** Opens a pool. Does not connect yet: the first statement does. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { connection } = options;
+  const where = 'url' in connection ? { connectionString: connection.url } : { host: connection.socketDir, user: 'postgres', database: connection.database ?? 'postgres' };
   const pool = new pg.Pool({
-    ...('url' in connection ? { connectionString: connection.url } : { host: connection.socketDir, user: 'postgres', database: connection.database ?? 'postgres' }),
+    ...where,
     max: options.maxConnections ?? MAX_CONNECTIONS,
     connectionTimeoutMillis: 5000,
     statement_timeout: STATEMENT_TIMEOUT_MS,
@@ -53,6 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     query: (text, values = []) => untilAnswered(retryForMs, (attempt) => attempt.mayRepeat(isReading(text)), () => onConnection(pool, (client) => run(client, text, values))),
     transaction: (work) => untilAnswered(retryForMs, (attempt) => attempt.mayRepeat(!(attempt.error instanceof CommitLost)), () => onConnection(pool, (client) => inTransaction(client, work))),
+    listen: (channel, heard, lost) => listen(where, channel, heard, lost),
     close: () => pool.end(),
   };
 }

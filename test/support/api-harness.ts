@@ -7,6 +7,7 @@ import { ApiError } from '../../src/api/errors.ts';
 import { makeKeyring } from '../../src/api/keyring.ts';
 import { createLog } from '../../src/api/log.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../src/api/rate-limit.ts';
+import { Jobs } from '../../src/jobs/jobs.ts';
 import { SCOPES, type Scope } from '../../src/api/scopes.ts';
 import { buildApp, type Extension } from '../../src/app.ts';
 import type { Clock } from '../../src/clock.ts';
@@ -119,7 +120,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
   const webhooks = new Webhooks({ db: database.db, keyring, guard, log });
   const context: AppContext = {
-    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
+    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, jobs: new Jobs({ db: database.db, clock, log }), events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
     engines: {
       isKnownModel: (component, model) => model.startsWith('local/') && component !== 'realtime',
       speaks: (_component, _model, language) => language.startsWith('en'),

@@ -22,12 +22,12 @@ export type { AgentRow } from './store.ts';
 type AgentContext = Pick<AppContext, 'db' | 'engines' | 'clock'>;
 
 /** Throws ApiError as `toDefinition` does. */
-export async function createAgent(context: AgentContext, owner: { accountId: string; livemode: boolean }, body: CreateAgent): Promise<AgentRow> {
+export async function createAgent(context: AgentContext, owner: { accountId: string; livemode: boolean }, body: CreateAgent, id?: string): Promise<AgentRow> {
   const now = context.clock.now();
   const definition = toDefinition(context, body);
   return context.db.transaction(async (transaction) => {
     await checkReferences(transaction, owner, body);
-    return insertAgent(transaction, { id: newId(now), accountId: owner.accountId, livemode: owner.livemode, definition, now: new Date(now) });
+    return insertAgent(transaction, { id: id ?? newId(now), accountId: owner.accountId, livemode: owner.livemode, definition, now: new Date(now) });
   });
 }
 

@@ -1,5 +1,6 @@
 import type { App } from '../../api/app-type.ts';
 import { listOf, readPage, toPage } from '../../api/pagination.ts';
+import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { changeAgent, createAgent, deleteAgent, requireAgent } from './actions.ts';
@@ -14,8 +15,10 @@ export function agentRoutes(app: App, context: AppContext): void {
   const read = { scope: 'agents:read' } as const;
   const write = { scope: 'agents:write' } as const;
 
-  app.post('/v1/agents', { config: write, schema: { body: CreateAgent, querystring: NoQuery, response: { 201: Agent } } }, async (request, reply) =>
-    reply.code(201).send(present(await createAgent(context, request.principal, request.body), engines)));
+  const recall: Recall = async ({ principal, resourceId }) => present(await requireAgent(db, principal, resourceId), engines);
+
+  app.post('/v1/agents', { config: { ...write, recall }, schema: { body: CreateAgent, querystring: NoQuery, response: { 201: Agent } } }, async (request, reply) =>
+    reply.code(201).send(present(await createAgent(context, request.principal, request.body, request.resourceId), engines)));
 
   app.get('/v1/agents', { config: read, schema: { querystring: ListAgents, response: { 200: AgentList } } }, async (request) => {
     const page = readPage(keyring, request.query, 'agents', request.principal);

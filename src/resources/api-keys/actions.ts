@@ -18,6 +18,8 @@ const TOUCH_MS = 60_000;
 export interface NewApiKey { row: ApiKeyRow; secret: string }
 
 export interface ApiKeyDraft {
+  /** A new one when absent. */
+  id?: string;
   accountId: string;
   livemode: boolean;
   name: string;
@@ -31,7 +33,7 @@ export interface ApiKeyDraft {
 export async function makeApiKey(db: Queryable, keyring: Keyring, draft: ApiKeyDraft, nowMs: number): Promise<NewApiKey> {
   const secret = newApiKeySecret(draft.livemode);
   const row = await insertApiKey(db, {
-    id: newId(nowMs), account_id: draft.accountId, livemode: draft.livemode, name: draft.name, prefix: secret.slice(0, KEY_PREFIX_CHARACTERS),
+    id: draft.id ?? newId(nowMs), account_id: draft.accountId, livemode: draft.livemode, name: draft.name, prefix: secret.slice(0, KEY_PREFIX_CHARACTERS),
     digest: keyring.digest(secret), scopes: draft.scopes, service_version: draft.serviceVersion ?? CURRENT_VERSION,
     rotated_from: draft.rotatedFrom ?? null, created_at: new Date(nowMs), last_used_at: null, expires_at: draft.expiresAt ?? null, revoked_at: null,
   });
@@ -39,7 +41,7 @@ export async function makeApiKey(db: Queryable, keyring: Keyring, draft: ApiKeyD
 }
 
 /** A key of the caller's mode with scopes the caller holds. Throws ApiError `key_mode_mismatch`, `scope_escalation`. */
-export function createApiKey(context: AppContext, principal: Principal, body: CreateApiKey): Promise<NewApiKey> {
+export function createApiKey(context: AppContext, principal: Principal, body: CreateApiKey, keyId?: string): Promise<NewApiKey> {
   if (body.mode !== undefined && (body.mode === 'live') !== principal.livemode) {
     throw new ApiError('key_mode_mismatch', `A ${modeName(principal.livemode)} key cannot make a ${body.mode} key.`, { param: 'mode' });
   }
@@ -47,7 +49,8 @@ export function createApiKey(context: AppContext, principal: Principal, body: Cr
   if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}.`, { param: 'scopes' });
   const expiresAt = body.expires_at ? new Date(body.expires_at) : null;
   if (expiresAt && expiresAt.getTime() <= context.clock.now()) throw new ApiError('invalid_parameter', 'expires_at is in the past.', { param: 'expires_at' });
-  return makeApiKey(context.db, context.keyring, { accountId: principal.accountId, livemode: principal.livemode, name: body.name, scopes: body.scopes, expiresAt }, context.clock.now());
+  const draft = { accountId: principal.accountId, livemode: principal.livemode, name: body.name, scopes: body.scopes, expiresAt, ...(keyId === undefined ? {} : { id: keyId }) };
+  return context.db.transaction((transaction) => makeApiKey(transaction, context.keyring, draft, context.clock.now()));
 }
 
 /** Throws ApiError `api_key_not_found`, `key_mode_mismatch`. */
@@ -59,7 +62,7 @@ export async function requireApiKey(db: Queryable, principal: Principal, id: str
 }
 
 /** A replacement with the same name, scopes and version; the old one works for another 24 hours. */
-export async function rotateApiKey(context: AppContext, principal: Principal, id: string): Promise<NewApiKey> {
+export async function rotateApiKey(context: AppContext, principal: Principal, id: string, replacementId?: string): Promise<NewApiKey> {
   const nowMs = context.clock.now();
   const old = await requireApiKey(context.db, principal, id);
   if (old.revoked_at || (old.expires_at && old.expires_at.getTime() <= nowMs)) throw new ApiError('api_key_revoked', undefined, { param: 'id' });
@@ -70,7 +73,7 @@ export async function rotateApiKey(context: AppContext, principal: Principal, id
       await setExpiry(transaction, old.id, new Date(nowMs + ROTATION_MS));
       return makeApiKey(transaction, context.keyring, {
         accountId: old.account_id, livemode: old.livemode, name: old.name, scopes: old.scopes, serviceVersion: old.service_version,
-        expiresAt: old.expires_at, rotatedFrom: old.id,
+        expiresAt: old.expires_at, rotatedFrom: old.id, ...(replacementId === undefined ? {} : { id: replacementId }),
       }, nowMs);
     });
   } catch (error) {

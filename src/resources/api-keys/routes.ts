@@ -1,5 +1,6 @@
 import type { App } from '../../api/app-type.ts';
 import { listOf, readPage, toPage } from '../../api/pagination.ts';
+import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { createApiKey, requireApiKey, revokeApiKey, rotateApiKey, type NewApiKey } from './actions.ts';
@@ -12,8 +13,11 @@ export function apiKeyRoutes(app: App, context: AppContext): void {
   const read = { scope: 'api_keys:read' } as const;
   const write = { scope: 'api_keys:write' } as const;
 
-  app.post('/v1/api-keys', { config: write, schema: { body: CreateApiKey, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
-    reply.code(201).send(withSecret(await createApiKey(context, request.principal, request.body))));
+  // The secret was shown in the first answer, or to nobody: a key whose secret was lost is rotated.
+  const recall: Recall = async ({ principal, resourceId }) => ({ ...present(await requireApiKey(db, principal, resourceId)), secret: null, secret_already_shown: true });
+
+  app.post('/v1/api-keys', { config: { ...write, recall }, schema: { body: CreateApiKey, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+    reply.code(201).send(withSecret(await createApiKey(context, request.principal, request.body, request.resourceId))));
 
   app.get('/v1/api-keys', { config: read, schema: { querystring: ListApiKeys, response: { 200: listOf(ApiKey) } } }, async (request) => {
     const page = readPage(keyring, request.query, 'api-keys', request.principal);
@@ -24,8 +28,8 @@ export function apiKeyRoutes(app: App, context: AppContext): void {
   app.get('/v1/api-keys/:id', { config: read, schema: { params: IdParams, querystring: NoQuery, response: { 200: ApiKey } } }, async (request) =>
     present(await requireApiKey(db, request.principal, request.params.id)));
 
-  app.post('/v1/api-keys/:id/rotate', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
-    reply.code(201).send(withSecret(await rotateApiKey(context, request.principal, request.params.id))));
+  app.post('/v1/api-keys/:id/rotate', { config: { ...write, recall }, schema: { params: IdParams, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+    reply.code(201).send(withSecret(await rotateApiKey(context, request.principal, request.params.id, request.resourceId))));
 
   app.delete('/v1/api-keys/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
     await revokeApiKey(context, request.principal, request.params.id);

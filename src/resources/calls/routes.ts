@@ -47,7 +47,7 @@ export function callRoutes(app: App, context: CallRoutesContext): void {
     return sendRecording(reply, request.headers.range, { bytes, read: (from, to) => recordings.read(call.id, from, to), name: `${call.id}.wav` });
   });
 
-  app.post('/v1/calls/:id/hangup', { config: { scope: 'calls:write' }, schema: { params: IdParams, body: NoBody, querystring: NoQuery, response: { 200: Call } } }, async ({ params, principal }) => {
+  app.post('/v1/calls/:id/hangup', { config: { scope: 'calls:write', recall: async ({ principal, params: { id = '' } }) => presentCall(await callOf(context, id, principal)) }, schema: { params: IdParams, body: NoBody, querystring: NoQuery, response: { 200: Call } } }, async ({ params, principal }) => {
     const call = await callOf(context, params.id, principal);
     if (call.ended_at !== null || !(await liveCalls.hangUp(call.id, 'api_hangup'))) throw new ApiError('call_not_in_progress');
     return presentCall(await callOf(context, params.id, principal));

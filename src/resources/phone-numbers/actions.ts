@@ -13,14 +13,14 @@ interface Owner { accountId: string; livemode: boolean }
 type NumbersContext = Pick<AppContext, 'db' | 'clock'>;
 
 /** Throws ApiError `phone_number_exists`, or that its agent or trunk does not exist. */
-export async function createPhoneNumber(context: NumbersContext, owner: Owner, body: CreatePhoneNumber): Promise<PhoneNumberRow> {
+export async function createPhoneNumber(context: NumbersContext, owner: Owner, body: CreatePhoneNumber, id?: string): Promise<PhoneNumberRow> {
   const nowMs = context.clock.now();
   const now = new Date(nowMs);
   try {
     return await context.db.transaction(async (transaction) => {
       await checkReferences(transaction, owner, body);
       return insertPhoneNumber(transaction, {
-        id: newId(nowMs), account_id: owner.accountId, livemode: owner.livemode, phone_number: body.phone_number, label: body.label ?? null,
+        id: id ?? newId(nowMs), account_id: owner.accountId, livemode: owner.livemode, phone_number: body.phone_number, label: body.label ?? null,
         sip_trunk_id: body.sip_trunk_id ?? null, agent_id: body.agent_id ?? null, outbound_enabled: body.outbound_enabled ?? true,
         fallback_number: body.fallback_number ?? null, created_at: now, updated_at: now,
       });

@@ -1,5 +1,6 @@
 import type { App } from '../../api/app-type.ts';
 import { readPage, toPage } from '../../api/pagination.ts';
+import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { changePhoneNumber, createPhoneNumber, deletePhoneNumber } from './actions.ts';
@@ -13,8 +14,10 @@ export function phoneNumberRoutes(app: App, context: AppContext): void {
   const read = { scope: 'phone_numbers:read' } as const;
   const write = { scope: 'phone_numbers:write' } as const;
 
-  app.post('/v1/phone-numbers', { config: write, schema: { body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
-    reply.code(201).send(present(await createPhoneNumber(context, request.principal, request.body))));
+  const recall: Recall = async ({ principal, resourceId }) => present(await requirePhoneNumber(db, principal, resourceId));
+
+  app.post('/v1/phone-numbers', { config: { ...write, recall }, schema: { body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
+    reply.code(201).send(present(await createPhoneNumber(context, request.principal, request.body, request.resourceId))));
 
   app.get('/v1/phone-numbers', { config: read, schema: { querystring: ListPhoneNumbers, response: { 200: PhoneNumberList } } }, async (request) => {
     const page = readPage(keyring, request.query, 'phone-numbers', request.principal);

@@ -27,14 +27,14 @@ export interface OpenedSession {
 }
 
 /** Makes a session and its call, which waits 60 s for the browser. Throws ApiError. */
-export async function openSession(context: AppContext, owner: { accountId: string; livemode: boolean }, body: NewRealtimeSession): Promise<OpenedSession> {
+export async function openSession(context: AppContext, owner: { accountId: string; livemode: boolean }, body: NewRealtimeSession, id?: string): Promise<OpenedSession> {
   const agentRow = await requireAgent(context.db, owner, body.agent_id, 'agent_id');
   const createdAt = new Date(context.clock.now());
   const variables = body.variables ?? {};
   const resolved = resolveAgentSpec(agentRow, { variables, ...(body.overrides ? { overrides: body.overrides } : {}), maxDurationSeconds: body.max_duration_seconds, now: createdAt });
   requireLanguage(context, resolved);
   const session: OpenedSession = {
-    id: newId(createdAt.getTime()),
+    id: id ?? newId(createdAt.getTime()),
     callId: newId(createdAt.getTime()),
     agentId: agentRow.id,
     livemode: owner.livemode,

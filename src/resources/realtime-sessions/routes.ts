@@ -8,10 +8,10 @@ import { NewRealtimeSession, RealtimeSession } from './schema.ts';
 /** POST /v1/realtime/sessions: a call for a browser, and the single-use secret it joins with. */
 export function realtimeSessionRoutes(app: App, context: AppContext): void {
   app.post('/v1/realtime/sessions', {
-    config: { scope: 'calls:write' },
+    config: { scope: 'calls:write', recall: 'no_effect' },
     schema: { querystring: NoQuery, body: NewRealtimeSession, response: { 201: RealtimeSession } },
-  }, async ({ body, principal }, reply) => {
-    const session = await openSession(context, principal, body);
+  }, async ({ body, principal, resourceId }, reply) => {
+    const session = await openSession(context, principal, body, resourceId);
     const expires_at = iso(session.expiresAt);
     return reply.code(201).send({
       id: session.id,

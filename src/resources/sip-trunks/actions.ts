@@ -14,14 +14,14 @@ interface Owner { accountId: string; livemode: boolean }
 type TrunksContext = Pick<AppContext, 'db' | 'clock' | 'trunkChanges'>;
 
 /** Throws ApiError `invalid_parameter` for an address that is none. */
-export function createTrunk(context: TrunksContext, owner: Owner, body: CreateSipTrunk): Promise<SipTrunkRow> {
+export function createTrunk(context: TrunksContext, owner: Owner, body: CreateSipTrunk, id?: string): Promise<SipTrunkRow> {
   const nowMs = context.clock.now();
   const now = new Date(nowMs);
   const allowed = toRanges(body.allowed_addresses);
   return context.db.transaction(async (transaction) => {
     transaction.afterCommit(() => context.trunkChanges.notify());
     return insertTrunk(transaction, {
-      id: newId(nowMs), account_id: owner.accountId, livemode: owner.livemode, name: body.name, direction: body.direction ?? 'inbound',
+      id: id ?? newId(nowMs), account_id: owner.accountId, livemode: owner.livemode, name: body.name, direction: body.direction ?? 'inbound',
       allowed_addresses: allowed, codecs: body.codecs ?? [...CODECS], dtmf_mode: body.dtmf_mode ?? 'auto',
       max_concurrent_calls: body.max_concurrent_calls ?? null, enabled: body.enabled ?? true, created_at: now, updated_at: now,
     });

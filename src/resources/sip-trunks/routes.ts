@@ -1,5 +1,6 @@
 import type { App } from '../../api/app-type.ts';
 import { readPage, toPage } from '../../api/pagination.ts';
+import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { changeTrunk, createTrunk, deleteTrunk, requireTrunk } from './actions.ts';
@@ -12,8 +13,10 @@ export function sipTrunkRoutes(app: App, context: AppContext): void {
   const read = { scope: 'sip_trunks:read' } as const;
   const write = { scope: 'sip_trunks:write' } as const;
 
-  app.post('/v1/sip-trunks', { config: write, schema: { body: CreateSipTrunk, querystring: NoQuery, response: { 201: SipTrunk } } }, async (request, reply) =>
-    reply.code(201).send(present(await createTrunk(context, request.principal, request.body))));
+  const recall: Recall = async ({ principal, resourceId }) => present(await requireTrunk(db, principal, resourceId));
+
+  app.post('/v1/sip-trunks', { config: { ...write, recall }, schema: { body: CreateSipTrunk, querystring: NoQuery, response: { 201: SipTrunk } } }, async (request, reply) =>
+    reply.code(201).send(present(await createTrunk(context, request.principal, request.body, request.resourceId))));
 
   app.get('/v1/sip-trunks', { config: read, schema: { querystring: ListSipTrunks, response: { 200: SipTrunkList } } }, async (request) => {
     const page = readPage(keyring, request.query, 'sip-trunks', request.principal);

@@ -20,7 +20,7 @@ export function webhookRoutes(app: App, context: AppContext): void {
     return { ...present(config), ...(newSecret === undefined ? {} : { secret: newSecret }) };
   });
 
-  app.post('/v1/webhook/rotate-secret', { config: write, schema: { querystring: NoQuery, response: { 200: WebhookSecret } } }, async (request) =>
+  app.post('/v1/webhook/rotate-secret', { config: { ...write, recall: async () => ({ object: 'webhook_secret', secret: null, secret_already_shown: true }) }, schema: { querystring: NoQuery, response: { 200: WebhookSecret } } }, async (request) =>
     ({ object: 'webhook_secret' as const, secret: await rotateWebhookSecret(context, request.principal.accountId) }));
 
   app.get('/v1/webhook/deliveries', { config: read, schema: { querystring: ListDeliveries, response: { 200: WebhookDeliveryList } } }, async (request) => {
@@ -30,7 +30,7 @@ export function webhookRoutes(app: App, context: AppContext): void {
     return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
   });
 
-  app.post('/v1/webhook/test', { config: write, schema: { querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
+  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect' }, schema: { querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
     presentDelivery(await testWebhook(context, request.principal, request.body.event)));
 }
 

@@ -23,7 +23,7 @@ export const UpdateWebhook = Type.Object({
 }, closed);
 export type UpdateWebhook = Static<typeof UpdateWebhook>;
 
-export const WebhookSecret = Type.Object({ object: Type.Literal('webhook_secret'), secret: Type.String() });
+export const WebhookSecret = Type.Object({ object: Type.Literal('webhook_secret'), secret: Nullable(Type.String()), secret_already_shown: Type.Optional(Type.Boolean()) });
 
 export const TestWebhook = Type.Object({ event: EventId }, closed);
 

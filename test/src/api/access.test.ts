@@ -1,41 +1,63 @@
 import t from 'tap';
-import { SCOPES, type Scope } from '../../../src/api/scopes.ts';
+import { SCOPES, type RouteScope } from '../../../src/api/scopes.ts';
 import { buildApp } from '../../../src/app.ts';
 import { openDatabase } from '../../../src/db/database.ts';
-import { startApiHarness } from '../../support/api-harness.ts';
+import { startApiHarness, type ApiHarness } from '../../support/api-harness.ts';
+import { allExamples } from '../../support/examples/all.ts';
+import type { Example } from '../../support/examples/example.ts';
 import { quietLog } from '../../support/test-database.ts';
 
 const UNKNOWN = 'f'.repeat(24);
-/** Every route of the API with what it asks for; a route missing here fails the last test. */
-const ROUTES: [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, scope: Scope, notFound?: string][] = [
-  ['POST', '/v1/api-keys', 'api_keys:write'], ['GET', '/v1/api-keys', 'api_keys:read'], ['GET', '/v1/api-keys/:id', 'api_keys:read', 'api_key'],
-  ['POST', '/v1/api-keys/:id/rotate', 'api_keys:write', 'api_key'], ['DELETE', '/v1/api-keys/:id', 'api_keys:write', 'api_key'],
-  ['POST', '/v1/agents', 'agents:write'], ['GET', '/v1/agents', 'agents:read'], ['GET', '/v1/agents/:id', 'agents:read', 'agent'],
-  ['PATCH', '/v1/agents/:id', 'agents:write', 'agent'], ['DELETE', '/v1/agents/:id', 'agents:write', 'agent'], ['GET', '/v1/agents/:id/versions', 'agents:read', 'agent'],
-  ['POST', '/v1/phone-numbers', 'phone_numbers:write'], ['GET', '/v1/phone-numbers', 'phone_numbers:read'], ['GET', '/v1/phone-numbers/:id', 'phone_numbers:read', 'phone_number'],
-  ['PATCH', '/v1/phone-numbers/:id', 'phone_numbers:write', 'phone_number'], ['DELETE', '/v1/phone-numbers/:id', 'phone_numbers:write', 'phone_number'],
-  ['POST', '/v1/sip-trunks', 'sip_trunks:write'], ['GET', '/v1/sip-trunks', 'sip_trunks:read'], ['GET', '/v1/sip-trunks/:id', 'sip_trunks:read', 'sip_trunk'],
-  ['PATCH', '/v1/sip-trunks/:id', 'sip_trunks:write', 'sip_trunk'], ['DELETE', '/v1/sip-trunks/:id', 'sip_trunks:write', 'sip_trunk'],
-  ['POST', '/v1/realtime/sessions', 'calls:write'],
-  ['GET', '/v1/calls', 'calls:read'], ['GET', '/v1/calls/:id', 'calls:read', 'call'], ['GET', '/v1/calls/:id/transcript', 'calls:read', 'call'],
-  ['GET', '/v1/calls/:id/log', 'calls:read', 'call'], ['GET', '/v1/calls/:id/recording', 'calls:read', 'call'], ['POST', '/v1/calls/:id/hangup', 'calls:write', 'call'],
-  ['DELETE', '/v1/calls/:id', 'calls:write', 'call'],
-  ['GET', '/v1/webhook', 'webhooks:read'], ['PATCH', '/v1/webhook', 'webhooks:write'], ['POST', '/v1/webhook/rotate-secret', 'webhooks:write'],
-  ['GET', '/v1/webhook/deliveries', 'webhooks:read'], ['POST', '/v1/webhook/test', 'webhooks:write'],
-];
+const READS = ['GET', 'HEAD'];
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+interface Route { method: Method; url: string; name: string; scope: RouteScope; example: Example | undefined }
+
+/** Every route of the API as it is registered: nothing here is kept by hand. */
+async function routesOf(api: ApiHarness): Promise<Route[]> {
+  const examples = (await allExamples()).toSorted((a, b) => b.path.length - a.path.length);
+  return api.app.knownRoutes.all()
+    .filter(({ method, url, scope }) => method !== 'HEAD' && url.startsWith('/v1/') && scope !== 'public')
+    .map(({ method, url, scope }) => ({ method: method as Method, url, name: `${method} ${url}`, scope, example: examples.find(({ path }) => url === path || url.startsWith(`${path}/`)) }));
+}
+
+const hasId = ({ url }: Route): boolean => url.includes('/:');
+const lastParameter = (url: string): string => url.match(/:\w+/g)?.at(-1)?.slice(1) ?? '';
+const withIds = ({ name, url, example }: Route, ids: string | Record<string, string>): string => {
+  const path = url.replaceAll(/:(\w+)/g, (_, parameter: string) => (typeof ids === 'string' ? ids : (ids[parameter] ?? UNKNOWN)));
+  return path + (example?.queries?.[name] ?? '');
+};
+const bodyOf = ({ name, method, example }: Route): { body?: unknown } => {
+  const body = example?.bodies?.[name] ?? (method === 'PATCH' ? {} : undefined);
+  return body === undefined ? {} : { body };
+};
 
 t.test('access', async (t) => {
   const api = await startApiHarness({ extensions: [(app) => { app.get('/open', { config: { scope: 'public' } }, async () => ({ open: true })); }] });
   t.teardown(() => api.close());
+  const routes = await routesOf(api);
 
-  t.test('no route answers without a key, with a false one, or without its scope', async (t) => {
-    const others = new Map<Scope, string>();
-    for (const scope of new Set(ROUTES.map(([, , scope]) => scope))) others.set(scope, await api.newKey(api.account, SCOPES.filter((other) => other !== scope)));
-    for (const [method, path, scope] of ROUTES) {
-      const url = path.replace(':id', UNKNOWN);
-      const name = `${method} ${path}`;
+  t.test('every route declares a scope of its group, and every route with an id has an example', (t) => {
+    t.ok(routes.length > 30);
+    for (const route of routes) {
+      t.ok(route.scope === 'any_key' || (SCOPES as readonly string[]).includes(route.scope), route.name);
+      if (hasId(route)) t.ok(route.example, `${route.name} has an example in test/support/examples`);
+    }
+    t.end();
+  });
+
+  t.test('no route answers without a key, with a false one, a revoked one, or without its scope', async (t) => {
+    const others = new Map<RouteScope, string>();
+    for (const scope of new Set(routes.map((route) => route.scope))) others.set(scope, await api.newKey(api.account, SCOPES.filter((other) => other !== scope)));
+    const revoked = await api.newKey(api.account, ['agents:read']);
+    const { body: { data: [newest] } } = await api.call('GET', '/v1/api-keys?limit=1');
+    await api.call('DELETE', `/v1/api-keys/${newest.id}`);
+    for (const route of routes) {
+      const { method, name, scope } = route;
+      const url = withIds(route, UNKNOWN);
       t.match(await api.call(method, url, { key: null }), { status: 401, body: { error: { type: 'authentication_error', code: 'missing_api_key' } }, headers: { 'www-authenticate': 'Bearer' } }, name);
       t.match(await api.call(method, url, { key: `${api.account.live}x` }), { status: 401, body: { error: { code: 'invalid_api_key' } } }, name);
+      t.match(await api.call(method, url, { key: revoked }), { status: 401, body: { error: { code: 'revoked_api_key' } } }, name);
+      if (scope === 'any_key') continue;
       const refused = await api.call(method, url, { key: others.get(scope) ?? '' });
       t.match(refused, { status: 403, body: { error: { type: 'permission_error', code: 'missing_scope' } } }, name);
       t.match(refused.body.error.message, scope);
@@ -43,28 +65,33 @@ t.test('access', async (t) => {
     }
   });
 
-  t.test('ids: malformed, unknown', async (t) => {
-    for (const [method, path, , resource] of ROUTES) {
-      if (resource === undefined) continue;
-      const body = method === 'PATCH' ? { body: {} } : {};
-      t.match(await api.call(method, path.replace(':id', 'nonsense'), body), { status: 400, body: { error: { code: 'invalid_id', param: 'id' } } }, `${method} ${path}`);
-      t.match(await api.call(method, path.replace(':id', 'a'.repeat(5000)), body), { status: 400, body: { error: { code: 'invalid_id', param: 'id' } } }, `${method} ${path}, 5000 characters`);
-      t.match(await api.call(method, path.replace(':id', UNKNOWN), body), { status: 404, body: { error: { type: 'not_found_error', code: `${resource}_not_found` } } }, `${method} ${path}`);
+  t.test('ids: malformed, unknown, another account\'s, another mode\'s', async (t) => {
+    const stranger = await api.newAccount();
+    const made = new Map<Example, { foreign: string | Record<string, string>; test: string | Record<string, string> }>();
+    for (const route of routes.filter(hasId)) {
+      const { method, name, url, example } = route;
+      if (!example) continue;
+      const body = bodyOf(route);
+      const param = lastParameter(url);
+      t.match(await api.call(method, withIds(route, 'nonsense'), body), { status: 400, body: { error: { code: 'invalid_id' } } }, name);
+      t.match(await api.call(method, withIds(route, 'a'.repeat(5000)), body), { status: 400, body: { error: { code: 'invalid_id' } } }, `${name}, 5000 characters`);
+      const missing = { status: 404, body: { error: { type: 'not_found_error', code: example.notFound } } };
+      t.match(await api.call(method, withIds(route, UNKNOWN), body), url.match(/:/g)?.length === 1 ? missing : { status: 404 }, name);
+      const known = made.get(example) ?? { foreign: await example.make(api, stranger.live), test: await example.make(api, api.account.test) };
+      made.set(example, known);
+      const foreign = await api.call(method, withIds(route, known.foreign), body);
+      t.match(foreign, url.match(/:/g)?.length === 1 ? missing : { status: 404 }, `${name} of another account (${param})`);
+      t.match(await api.call(method, withIds(route, known.test), body), { status: 403, body: { error: { type: 'permission_error', code: 'key_mode_mismatch' } } }, `${name} of the other mode`);
     }
   });
 
   t.test('unknown query parameters are refused everywhere', async (t) => {
-    for (const [method, path] of ROUTES) {
+    for (const route of routes) {
+      const url = withIds(route, UNKNOWN);
       // Where a body is read, it comes first.
-      const missing = method === 'POST' || method === 'PATCH' ? String : 'unknown_parameter';
-      t.match(await api.call(method, `${path.replace(':id', UNKNOWN)}?nonsense=1`), { status: 400, body: { error: { code: missing } } }, `${method} ${path}`);
+      const code = READS.includes(route.method) || route.method === 'DELETE' ? 'unknown_parameter' : String;
+      t.match(await api.call(route.method, `${url}${url.includes('?') ? '&' : '?'}nonsense=1`, bodyOf(route)), { status: 400, body: { error: { code } } }, route.name);
     }
-  });
-
-  t.test('every /v1 route is in the table above', (t) => {
-    const registered = api.app.knownRoutes.all().filter((route) => route.includes(' /v1/') && !route.startsWith('HEAD '));
-    t.same(registered.sort(), ROUTES.map(([method, path]) => `${method} ${path}`).sort());
-    t.end();
   });
 
   t.test('paths and methods', async (t) => {
@@ -112,7 +139,7 @@ t.test('a database that is away', async (t) => {
 
 t.test('rate limits', async (t) => {
   const rate = (burst: number) => ({ perSecond: 1, burst });
-  const api = await startApiHarness({ rateLimits: { read: rate(3), write: rate(2), accountRead: rate(5), accountWrite: rate(100), unauthenticated: rate(2) } });
+  const api = await startApiHarness({ rateLimits: { read: rate(3), write: rate(2), call: rate(2), accountRead: rate(5), accountWrite: rate(100), unauthenticated: rate(2) } });
   t.teardown(() => api.close());
   for (let n = 3; n > 0; n--) t.match(await api.call('GET', '/v1/agents'), { status: 200, headers: { ratelimit: `"read";r=${n - 1};t=${4 - n}` } });
   const refused = await api.call('GET', '/v1/agents');

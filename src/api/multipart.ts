@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import multipart, { type MultipartFile } from '@fastify/multipart';
+import type { FastifyRequest } from 'fastify';
+import type { App } from './app-type.ts';
+import { ApiError } from './errors.ts';
+import type { MultipartRules, Upload } from './multipart-rules.ts';
+
+const MAX_FIELDS = 40;
+const MAX_FIELD_BYTES = 64 * 1024;
+const FIELD_NAME_BYTES = 100;
+/** Taken by routes that name them in `config.textBodies`. */
+const TEXT_BODIES = ['text/csv'];
+
+/** Lets routes with `config.multipart` take forms. The body is read, counted and cut off before it is validated. */
+export async function installMultipart(app: App): Promise<void> {
+  await app.register(multipart);
+  app.addContentTypeParser(TEXT_BODIES, { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  app.decorateRequest('uploads', null as never);
+  app.addHook('preValidation', async (request) => {
+    const rules = request.routeOptions.config.multipart;
+    if (rules && request.isMultipart()) await readForm(request, rules);
+  });
+}
+
+async function readForm(request: FastifyRequest, rules: MultipartRules): Promise<void> {
+  const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  const uploads: Upload[] = [];
+  const limits = { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES, fieldNameSize: FIELD_NAME_BYTES, fileSize: rules.maxFileBytes, files: rules.maxFiles, parts: MAX_FIELDS + rules.maxFiles };
+  try {
+    for await (const part of request.parts({ limits })) {
+      if (part.type === 'file') uploads.push(await readFile(part, rules, uploads.length));
+      else fields[part.fieldname] = valueOf(part.fieldname, String(part.value), part.valueTruncated, rules);
+    }
+  } catch (error) {
+    throw asApiError(error, rules);
+  }
+  request.uploads = uploads;
+  request.body = { ...fields };
+}
+
+async function readFile(part: MultipartFile, rules: MultipartRules, position: number): Promise<Upload> {
+  if (part.fieldname !== rules.files) throw new ApiError('unknown_parameter', `${part.fieldname} is not a file field of this route.`, { param: part.fieldname });
+  const chunks: Buffer[] = [];
+  const hash = createHash('sha256');
+  for await (const chunk of part.file as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    hash.update(chunk);
+  }
+  if (part.file.truncated) throw new ApiError(rules.tooLarge, undefined, { param: `${rules.files}[${position}]` });
+  return { filename: part.filename, mediaType: part.mimetype, data: Buffer.concat(chunks), sha256: hash.digest('hex') };
+}
+
+function valueOf(name: string, text: string, truncated: boolean, rules: MultipartRules): unknown {
+  if (truncated) throw new ApiError('invalid_parameter', `${name} is longer than any field may be.`, { param: name });
+  if (!rules.booleans?.includes(name)) return text;
+  return text === 'true' ? true : text === 'false' ? false : text;
+}
+
+function asApiError(error: unknown, rules: MultipartRules): unknown {
+  const { code } = (error ?? {}) as { code?: string };
+  if (code === 'FST_FILES_LIMIT') return new ApiError(rules.tooMany, undefined, { param: rules.files });
+  if (code === 'FST_REQ_FILE_TOO_LARGE') return new ApiError(rules.tooLarge, undefined, { param: rules.files });
+  if (error instanceof ApiError) return error;
+  return new ApiError('invalid_parameter', 'The body is not well-formed multipart/form-data.', { cause: error });
+}

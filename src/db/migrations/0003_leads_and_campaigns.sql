@@ -1,0 +1,1 @@
+-- Leads and campaigns.

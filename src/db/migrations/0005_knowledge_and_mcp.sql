@@ -1,0 +1,1 @@
+-- Knowledge bases, their documents and passages; MCP servers.

@@ -1,0 +1,1 @@
+-- The ledger, usage, prices, top-ups.

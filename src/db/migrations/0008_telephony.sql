@@ -1,0 +1,1 @@
+-- Calls: outbound fields. Trunks and numbers: outbound fields.
