@@ -1,1 +1,0 @@
--- Leads and campaigns.
