@@ -57,7 +57,7 @@ export function installIdempotency(app: App, options: IdempotencyOptions): void 
     const key = request.headers['idempotency-key'];
     const { recall } = request.routeOptions.config;
     if (key === undefined || recall === undefined || recall === 'no_effect') return done();
-    begin(request, key, options).then((verdict) => proceed(verdict, request, reply, recall, done)).catch(done);
+    void hold(request, reply, { key, recall, options, done });
   });
   app.addHook('onSend', async (request, reply, payload) => {
     const run = runs.get(request);
@@ -98,20 +98,34 @@ function verdictOn(row: KeyRow, fingerprint: Buffer, now: Date): Verdict | undef
   return row.effect_at === null ? undefined : { kind: 'recall', resourceId: row.resource_id };
 }
 
-async function proceed(verdict: Verdict, request: FastifyRequest, reply: FastifyReply, recall: Recall, done: () => void): Promise<void> {
-  if (verdict.kind === 'run') {
-    request.resourceId = verdict.resourceId;
-    runs.set(request, verdict.run);
-    current.run(verdict.run, done);
+interface Held { key: string | string[]; recall: Recall; options: IdempotencyOptions; done: (error?: Error) => void }
+
+/** Lets the first request on, inside its run; answers a retry. */
+async function hold(request: FastifyRequest, reply: FastifyReply, { key, recall, options, done }: Held): Promise<void> {
+  let run: Run | undefined;
+  try {
+    const verdict = await begin(request, key, options);
+    if (verdict.kind === 'run') {
+      run = verdict.run;
+      request.resourceId = verdict.resourceId;
+      runs.set(request, run);
+    } else {
+      await replay(verdict, request, reply, recall);
+    }
+  } catch (error) {
+    done(error as Error);
     return;
   }
+  if (run) current.run(run, done);
+}
+
+async function replay(verdict: Exclude<Verdict, { kind: 'run' }>, request: FastifyRequest, reply: FastifyReply, recall: Recall): Promise<void> {
+  const { params, principal } = request;
+  const body = verdict.kind === 'recall' ? await recall({ principal, resourceId: verdict.resourceId, params: params as Record<string, string> }) : verdict.answer;
   reply.header('Idempotent-Replayed', 'true');
-  if (verdict.kind === 'replay') {
-    await reply.code(verdict.status).type('application/json; charset=utf-8').serializer((answer: unknown) => String(answer)).send(verdict.answer);
-    return;
-  }
-  const body = await recall({ principal: request.principal, resourceId: verdict.resourceId, params: request.params as Record<string, string> });
-  await reply.code(successOf(request)).send(body);
+  if (verdict.kind === 'replay') reply.code(verdict.status).type('application/json; charset=utf-8').serializer((answer: unknown) => String(answer));
+  else reply.code(successOf(request));
+  await reply.send(body);
 }
 
 /** Only answers with an effect are kept; a refusal leaves the key free. */
