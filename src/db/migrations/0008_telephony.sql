@@ -1,1 +1,0 @@
--- Calls: outbound fields. Trunks and numbers: outbound fields.
