@@ -25,6 +25,11 @@ declare module 'fastify' {
     /** Files of a multipart body. */
     uploads: Upload[];
   }
+  interface FastifySchema {
+    /** What the operation does, as an imperative; for the API reference. */
+    summary?: string;
+    description?: string;
+  }
   interface FastifyContextConfig {
     /** What the caller must hold; a route without it stops the start. */
     scope?: RouteScope;
@@ -41,5 +46,7 @@ declare module 'fastify' {
     multipart?: MultipartRules;
     /** Media types that a body may have besides JSON, taken as text. */
     textBodies?: readonly string[];
+    /** Media types of a successful answer besides JSON; a route without a response schema must name them. */
+    produces?: readonly string[];
   }
 }

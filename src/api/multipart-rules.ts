@@ -11,6 +11,8 @@ export interface MultipartRules {
   tooMany: ErrorCode;
   /** Text fields that become booleans, so that one schema checks form and JSON alike. */
   booleans?: readonly string[];
+  /** Fields of the JSON body that stand for the files there; a form has none of them. */
+  instead?: readonly string[];
 }
 
 /** A file of a multipart body, whole and in memory only. */

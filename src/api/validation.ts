@@ -9,6 +9,7 @@ interface Annotated {
   items?: Annotated;
 }
 
+const MAX_DEPTH = 32;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
 
 function makeAjv(coerceTypes: boolean): Ajv {
@@ -27,11 +28,36 @@ const coercing = makeAjv(true);
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
   const validate = (httpPart === 'body' ? strict : coercing).compile(schema);
   return (data: unknown) => {
+    const unfit = findUnfit(data);
+    if (unfit) return { error: new ApiError('invalid_parameter', unfit.reason, { param: dotted(unfit.path, data) }) };
     if (validate(data)) return { value: data };
     const [error] = validate.errors ?? [];
     return { error: error ? toApiError(error, schema as Annotated, data) : new ApiError('invalid_parameter') };
   };
 };
+
+/**
+ * What no route can take, wherever it stands: text that is not Unicode or holds U+0000 (the database stores neither), and nesting
+ * that nothing of ours needs.
+ */
+function findUnfit(data: unknown): { path: string[]; reason: string } | undefined {
+  const waiting: { value: unknown; path: string[] }[] = [{ value: data, path: [] }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value, path } = next;
+    if (typeof value === 'string' && !isPlainText(value)) return { path, reason: `${path.at(-1) ?? 'The body'} has characters that are not text (U+0000, or half of a surrogate pair).` };
+    if (typeof value !== 'object' || value === null) continue;
+    if (path.length === MAX_DEPTH) return { path: path.slice(0, 1), reason: `The body is nested deeper than ${MAX_DEPTH} levels.` };
+    for (const [name, below] of Object.entries(value)) {
+      if (!isPlainText(name)) return { path, reason: 'The name of a field has characters that are not text (U+0000, or half of a surrogate pair).' };
+      if (typeof below === 'string' ? !isPlainText(below) : typeof below === 'object') waiting.push({ value: below, path: [...path, name] });
+    }
+  }
+  return undefined;
+}
+
+function isPlainText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}
 
 function toApiError(error: ErrorObject, schema: Annotated, data: unknown): ApiError {
   const path = error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -24,7 +24,7 @@ const FIELDS = {
 export const ApiKey = Type.Object(FIELDS);
 export type ApiKey = Static<typeof ApiKey>;
 
-export const ApiKeyWithSecret = Type.Object({ ...FIELDS, secret: Type.Union([Type.String(), Type.Null()], { description: 'Shown this once; null in an idempotent replay.' }), secret_already_shown: Type.Optional(Type.Boolean()) });
+export const ApiKeyWithSecret = Type.Object({ ...FIELDS, secret: Type.Union([Type.String(), Type.Null()], { description: 'Shown this once; null in an idempotent replay.' }), secret_already_shown: Type.Optional(Type.Boolean({ description: 'true in an idempotent replay.' })) }, { title: 'ApiKeyWithSecret' });
 
 export const CreateApiKey = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200 }),

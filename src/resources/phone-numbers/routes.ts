@@ -16,22 +16,22 @@ export function phoneNumberRoutes(app: App, context: AppContext): void {
 
   const recall: Recall = async ({ principal, resourceId }) => present(await requirePhoneNumber(db, principal, resourceId));
 
-  app.post('/v1/phone-numbers', { config: { ...write, recall }, schema: { body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
+  app.post('/v1/phone-numbers', { config: { ...write, recall }, schema: { summary: 'Add a phone number', body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
     reply.code(201).send(present(await createPhoneNumber(context, request.principal, request.body, request.resourceId))));
 
-  app.get('/v1/phone-numbers', { config: read, schema: { querystring: ListPhoneNumbers, response: { 200: PhoneNumberList } } }, async (request) => {
+  app.get('/v1/phone-numbers', { config: read, schema: { summary: 'List phone numbers', querystring: ListPhoneNumbers, response: { 200: PhoneNumberList } } }, async (request) => {
     const page = readPage(keyring, request.query, 'phone-numbers', request.principal);
     const rows = await listPhoneNumberRows(db, request.principal.accountId, request.principal.livemode, page);
     return toPage(keyring, page, rows, (row) => ({ atMs: row.created_at.getTime(), id: row.id }), present);
   });
 
-  app.get('/v1/phone-numbers/:id', { config: read, schema: { params: IdParams, querystring: NoQuery, response: { 200: PhoneNumber } } }, async (request) =>
+  app.get('/v1/phone-numbers/:id', { config: read, schema: { summary: 'Read a phone number', params: IdParams, querystring: NoQuery, response: { 200: PhoneNumber } } }, async (request) =>
     present(await requirePhoneNumber(db, request.principal, request.params.id)));
 
-  app.patch('/v1/phone-numbers/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, body: UpdatePhoneNumber, response: { 200: PhoneNumber } } }, async (request) =>
+  app.patch('/v1/phone-numbers/:id', { config: write, schema: { summary: 'Change a phone number', params: IdParams, querystring: NoQuery, body: UpdatePhoneNumber, response: { 200: PhoneNumber } } }, async (request) =>
     present(await changePhoneNumber(context, request.principal, request.params.id, request.body)));
 
-  app.delete('/v1/phone-numbers/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+  app.delete('/v1/phone-numbers/:id', { config: write, schema: { summary: 'Remove a phone number', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
     await deletePhoneNumber(context, request.principal, request.params.id);
     return { id: request.params.id, object: 'phone_number', deleted: true as const };
   });

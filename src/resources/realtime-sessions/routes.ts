@@ -9,7 +9,7 @@ import { NewRealtimeSession, RealtimeSession } from './schema.ts';
 export function realtimeSessionRoutes(app: App, context: AppContext): void {
   app.post('/v1/realtime/sessions', {
     config: { scope: 'calls:write', recall: 'no_effect' },
-    schema: { querystring: NoQuery, body: NewRealtimeSession, response: { 201: RealtimeSession } },
+    schema: { summary: 'Open a realtime session', description: 'Makes a call for a browser or app, and the single-use `client_secret` that it joins with within 60 seconds. Hand the secret to the browser, never the API key.', querystring: NoQuery, body: NewRealtimeSession, response: { 201: RealtimeSession } },
   }, async ({ body, principal, resourceId }, reply) => {
     const session = await openSession(context, principal, body, resourceId);
     const expires_at = iso(session.expiresAt);

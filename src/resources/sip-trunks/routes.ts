@@ -15,22 +15,22 @@ export function sipTrunkRoutes(app: App, context: AppContext): void {
 
   const recall: Recall = async ({ principal, resourceId }) => present(await requireTrunk(db, principal, resourceId));
 
-  app.post('/v1/sip-trunks', { config: { ...write, recall }, schema: { body: CreateSipTrunk, querystring: NoQuery, response: { 201: SipTrunk } } }, async (request, reply) =>
+  app.post('/v1/sip-trunks', { config: { ...write, recall }, schema: { summary: 'Create a SIP trunk', body: CreateSipTrunk, querystring: NoQuery, response: { 201: SipTrunk } } }, async (request, reply) =>
     reply.code(201).send(present(await createTrunk(context, request.principal, request.body, request.resourceId))));
 
-  app.get('/v1/sip-trunks', { config: read, schema: { querystring: ListSipTrunks, response: { 200: SipTrunkList } } }, async (request) => {
+  app.get('/v1/sip-trunks', { config: read, schema: { summary: 'List SIP trunks', querystring: ListSipTrunks, response: { 200: SipTrunkList } } }, async (request) => {
     const page = readPage(keyring, request.query, 'sip-trunks', request.principal);
     const rows = await listTrunkRows(db, request.principal.accountId, request.principal.livemode, page);
     return toPage(keyring, page, rows, (row) => ({ atMs: row.created_at.getTime(), id: row.id }), present);
   });
 
-  app.get('/v1/sip-trunks/:id', { config: read, schema: { params: IdParams, querystring: NoQuery, response: { 200: SipTrunk } } }, async (request) =>
+  app.get('/v1/sip-trunks/:id', { config: read, schema: { summary: 'Read a SIP trunk', params: IdParams, querystring: NoQuery, response: { 200: SipTrunk } } }, async (request) =>
     present(await requireTrunk(db, request.principal, request.params.id)));
 
-  app.patch('/v1/sip-trunks/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, body: UpdateSipTrunk, response: { 200: SipTrunk } } }, async (request) =>
+  app.patch('/v1/sip-trunks/:id', { config: write, schema: { summary: 'Change a SIP trunk', params: IdParams, querystring: NoQuery, body: UpdateSipTrunk, response: { 200: SipTrunk } } }, async (request) =>
     present(await changeTrunk(context, request.principal, request.params.id, request.body)));
 
-  app.delete('/v1/sip-trunks/:id', { config: write, schema: { params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+  app.delete('/v1/sip-trunks/:id', { config: write, schema: { summary: 'Delete a SIP trunk', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
     await deleteTrunk(context, request.principal, request.params.id);
     return { id: request.params.id, object: 'sip_trunk', deleted: true as const };
   });

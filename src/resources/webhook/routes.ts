@@ -12,25 +12,25 @@ export function webhookRoutes(app: App, context: AppContext): void {
   const read = { scope: 'webhooks:read' } as const;
   const write = { scope: 'webhooks:write' } as const;
 
-  app.get('/v1/webhook', { config: read, schema: { querystring: NoQuery, response: { 200: Webhook } } }, async (request) =>
+  app.get('/v1/webhook', { config: read, schema: { summary: 'Read the webhook configuration', description: 'Never the secret: `secret_set` says whether there is one.', querystring: NoQuery, response: { 200: Webhook } } }, async (request) =>
     present(await readWebhook(context, request.principal.accountId)));
 
-  app.patch('/v1/webhook', { config: write, schema: { querystring: NoQuery, body: UpdateWebhook, response: { 200: Webhook } } }, async (request) => {
+  app.patch('/v1/webhook', { config: write, schema: { summary: 'Change the webhook configuration', description: 'The first `url` makes the signing secret, which is in that answer only. `events` replaces the whole list; `url: null` clears the address. An address in loopback, link-local or private space is refused, here and again at each delivery.', querystring: NoQuery, body: UpdateWebhook, response: { 200: Webhook } } }, async (request) => {
     const { config, newSecret } = await changeWebhook(context, request.principal.accountId, request.body);
     return { ...present(config), ...(newSecret === undefined ? {} : { secret: newSecret }) };
   });
 
-  app.post('/v1/webhook/rotate-secret', { config: { ...write, recall: async () => ({ object: 'webhook_secret', secret: null, secret_already_shown: true }) }, schema: { querystring: NoQuery, response: { 200: WebhookSecret } } }, async (request) =>
+  app.post('/v1/webhook/rotate-secret', { config: { ...write, recall: async () => ({ object: 'webhook_secret', secret: null, secret_already_shown: true }) }, schema: { summary: 'Rotate the signing secret', description: 'The old secret stops working at once.', querystring: NoQuery, response: { 200: WebhookSecret } } }, async (request) =>
     ({ object: 'webhook_secret' as const, secret: await rotateWebhookSecret(context, request.principal.accountId) }));
 
-  app.get('/v1/webhook/deliveries', { config: read, schema: { querystring: ListDeliveries, response: { 200: WebhookDeliveryList } } }, async (request) => {
+  app.get('/v1/webhook/deliveries', { config: read, schema: { summary: 'List webhook deliveries', description: 'One record per attempt, newest first, kept for three months.', querystring: ListDeliveries, response: { 200: WebhookDeliveryList } } }, async (request) => {
     const { status } = request.query;
     const page = readPage(keyring, request.query, 'webhook-deliveries', { accountId: request.principal.accountId }, { status });
     const rows = await selectDeliveries(db, request.principal.accountId, status, page);
     return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
   });
 
-  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect' }, schema: { querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
+  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect' }, schema: { summary: 'Send a sample event', description: 'Sends one sample now, with fake data and `test: true`, whatever `enabled` and `events` say, and answers how it went.', querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
     presentDelivery(await testWebhook(context, request.principal, request.body.event)));
 }
 
