@@ -7,9 +7,9 @@ import { installIdempotency, withEffects } from './api/idempotency.ts';
 import { installMultipart } from './api/multipart.ts';
 import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
 import { compileValidator } from './api/validation.ts';
+import { installVersions } from './api/versions/install.ts';
 import type { AppContext } from './context.ts';
 import { findSessionAccount } from './resources/accounts/actions.ts';
-import { findKeyForRequest } from './resources/api-keys/actions.ts';
 import { accountRoutes } from './resources/accounts/routes.ts';
 import { agentRoutes } from './resources/agents/routes.ts';
 import { apiKeyRoutes } from './resources/api-keys/routes.ts';
@@ -67,12 +67,14 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     keyring,
     clock,
     rateLimits: context.options.rateLimits,
+    versions: context.versions,
     principals: {
-      byApiKey: (digest) => findKeyForRequest(db, digest, clock.now()),
+      byApiKey: (digest) => context.keys.find(digest),
       bySession: (digest) => findSessionAccount(db, digest, clock.now()),
     },
   });
   await installMultipart(app);
+  installVersions(app, context.versions);
   installIdempotency(app, { db, clock, owner: context.nodeId });
   healthRoutes(app, context);
   const noting = { ...context, db: withEffects(db) };

@@ -9,6 +9,7 @@ import { endLeasesOf } from './api/idempotency-store.ts';
 import { makeKeyring, readMasterKey } from './api/keyring.ts';
 import { ApiError } from './api/errors.ts';
 import { DEFAULT_RATE_LIMITS } from './api/rate-limit.ts';
+import { PUBLISHED_VERSIONS } from './api/versions/history.ts';
 import { buildApp } from './app.ts';
 import { Admission } from './calls/admission.ts';
 import { CallControl } from './calls/call-control.ts';
@@ -29,6 +30,7 @@ import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { openServerSession } from './server-sessions.ts';
+import { KeyCache } from './resources/api-keys/key-cache.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
 import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
@@ -103,7 +105,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   log.info({ priorities: pool.priorities }, 'media workers are up');
   const control = callControl(settings, pool, calls, log);
   const context: AppContext = {
-    db, log, keyring, clock: systemClock, jobs: new Jobs({ db, clock: systemClock, log }), liveCalls: control, events: webhooks, webhooks, guard, recordings,
+    db, log, keyring, clock: systemClock, versions: PUBLISHED_VERSIONS, jobs: new Jobs({ db, clock: systemClock, log }), keys: new KeyCache(db, systemClock), liveCalls: control, events: webhooks, webhooks, guard, recordings,
     engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
     checks: healthChecks(db, pool, control),
     trunkChanges: new TrunkChanges(),
@@ -113,7 +115,8 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   await endLeasesOf(db, context.nodeId, new Date());
   const first = await firstStart(context);
   const listen = await prepareHttp(settings, context, control, stops);
-  stops.push(() => context.jobs.close());
+  stops.push(() => context.jobs.close(), () => context.keys.close());
+  context.keys.start();
   context.jobs.start();
   await speech.ready();
   const agent = await startSip(settings, context, control, pool, stops);

@@ -2,13 +2,12 @@ import { authenticateKey, requireScope } from './api/authentication.ts';
 import { ApiError } from './api/errors.ts';
 import type { OpenedSession } from './calls/upgrade-relay.ts';
 import type { AppContext } from './context.ts';
-import { findKeyForRequest } from './resources/api-keys/actions.ts';
 import { openSession } from './resources/realtime-sessions/actions.ts';
 
 /** Opens a realtime session for a server that upgrades with its API key and an agent's id, as POST /v1/realtime/sessions would. */
 export async function openServerSession(context: AppContext, authorization: string, agentId: string): Promise<OpenedSession> {
-  const { db, keyring, clock } = context;
-  const principals = { byApiKey: (digest: Buffer) => findKeyForRequest(db, digest, clock.now()), bySession: () => Promise.resolve(undefined) };
+  const { keyring, clock } = context;
+  const principals = { byApiKey: (digest: Buffer) => context.keys.find(digest), bySession: () => Promise.resolve(undefined) };
   try {
     const principal = await authenticateKey(authorization, { keyring, clock, principals });
     requireScope(principal, 'calls:write');

@@ -7,7 +7,7 @@ import type { Keyring } from './keyring.ts';
 import type { Principal, PrincipalSource } from './principal.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 import { modeOfApiKey } from './secrets.ts';
-import { CURRENT_VERSION } from './version.ts';
+import type { VersionHistory } from './versions/history.ts';
 
 /** Cookies of somebody signed in. The CSRF one is readable by our page, which sends it back as a header. */
 export const SESSION_COOKIE = 'wirevoice_session';
@@ -20,6 +20,7 @@ export interface AuthenticationOptions {
   keyring: Keyring;
   principals: PrincipalSource;
   clock: Clock;
+  versions: VersionHistory;
 }
 
 const ALL_SCOPES: ReadonlySet<Scope> = new Set(SCOPES);
@@ -45,7 +46,7 @@ export function csrfToken(keyring: Keyring, session: string): string {
 }
 
 /** The holder of the API key in an Authorization header. Throws ApiError with status 401. */
-export async function authenticateKey(header: string, { keyring, principals, clock }: AuthenticationOptions): Promise<Principal> {
+export async function authenticateKey(header: string, { keyring, principals, clock }: Pick<AuthenticationOptions, 'keyring' | 'principals' | 'clock'>): Promise<Principal> {
   const [, secret = ''] = /^Bearer +(\S+)$/i.exec(header) ?? [];
   if (secret === '') throw unauthorized('missing_api_key', 'The Authorization header must be "Bearer <key>".');
   const key = modeOfApiKey(secret) === undefined ? undefined : await principals.byApiKey(keyring.digest(secret));
@@ -58,7 +59,7 @@ export async function authenticateKey(header: string, { keyring, principals, clo
   };
 }
 
-async function withSession(session: string, request: FastifyRequest, { keyring, principals }: AuthenticationOptions): Promise<Principal> {
+async function withSession(session: string, request: FastifyRequest, { keyring, principals, versions }: AuthenticationOptions): Promise<Principal> {
   const digest = keyring.digest(session);
   const found = await principals.bySession(digest);
   if (!found) throw unauthorized('missing_api_key', 'The session has ended. Sign in again.');
@@ -67,7 +68,7 @@ async function withSession(session: string, request: FastifyRequest, { keyring, 
   }
   return {
     kind: 'session', accountId: found.accountId, livemode: request.headers[MODE_HEADER] !== 'test', scopes: ALL_SCOPES,
-    bucket: `session:${digest.toString('hex')}`, serviceVersion: CURRENT_VERSION,
+    bucket: `session:${digest.toString('hex')}`, serviceVersion: versions.current,
   };
 }
 

@@ -7,11 +7,12 @@ import { authenticate, requireScope, type AuthenticationOptions } from './authen
 import { ApiError, errorBody, type ErrorCode } from './errors.ts';
 import { rateLimitHeaders, RateLimiter, type RateLimits } from './rate-limit.ts';
 import { watchRoutes } from './routes-known.ts';
-import { CURRENT_VERSION, versionFor } from './version.ts';
+import type { VersionHistory } from './versions/history.ts';
 
 export interface PlumbingOptions extends AuthenticationOptions {
   log: Logger;
   rateLimits: RateLimits;
+  versions: VersionHistory;
   /** Where `doc_url` points. */
   docsUrl: string;
 }
@@ -41,9 +42,9 @@ export function installPlumbing(app: App, options: PlumbingOptions): void {
   const routes = watchRoutes(app);
   app.decorate('knownRoutes', routes);
   app.decorateRequest('principal', null as never);
-  app.decorateRequest('serviceVersion', CURRENT_VERSION);
+  app.decorateRequest('serviceVersion', options.versions.current);
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'Request-Id': request.id, 'Service-Version': CURRENT_VERSION, ...SECURITY_HEADERS });
+    reply.headers({ 'Request-Id': request.id, 'Service-Version': options.versions.current, ...SECURITY_HEADERS });
     if (request.is404) throw notFound(request, routes.methodsOf(request.url));
     await admit(request, reply, options, limiter);
   });
@@ -77,7 +78,7 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Plum
   reply.headers(rateLimitHeaders(kind, rateLimits[kind], own));
   refuseIfFlooding(own);
   refuseIfFlooding(limiter.take(`account:${principal.accountId}:${kind}`, kind === 'read' ? rateLimits.accountRead : rateLimits.accountWrite));
-  request.serviceVersion = versionFor(request.headers['service-version'], principal.serviceVersion);
+  request.serviceVersion = options.versions.versionFor(request.headers['service-version'], principal.serviceVersion);
   reply.header('Service-Version', request.serviceVersion);
   requireScope(principal, scope);
 }

@@ -53,3 +53,15 @@ export async function selectDeliveries(db: Queryable, accountId: string, status:
   const { sql, values } = pageSql(page, conditions, [accountId, ...(status === undefined ? [] : [status])], 'occurred_at');
   return db.query<DeliveryRow>(`SELECT * FROM webhook_delivery ${sql}`, values);
 }
+
+/** The version that the account's oldest key was made with. */
+export async function firstKeyVersion(db: Queryable, accountId: string): Promise<string | undefined> {
+  const [row] = await db.query<{ service_version: string }>('SELECT service_version FROM api_key WHERE account_id = $1 ORDER BY created_at, id LIMIT 1', [accountId]);
+  return row?.service_version;
+}
+
+/** At most `most` records of attempts before `before`; how many went. */
+export async function deleteDeliveriesBefore(db: Queryable, before: Date, most: number): Promise<number> {
+  const rows = await db.query('DELETE FROM webhook_delivery WHERE id IN (SELECT id FROM webhook_delivery WHERE occurred_at < $1 LIMIT $2) RETURNING id', [before, most]);
+  return rows.length;
+}

@@ -1,16 +1,19 @@
 import type { Keyring } from '../api/keyring.ts';
+import { PUBLISHED_VERSIONS, type VersionHistory } from '../api/versions/history.ts';
 import type { Database } from '../db/database.ts';
 import { newId } from '../db/id.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { payloadOf, type AccountEvent, type EventSink } from './event.ts';
 import { postWebhook, type PostResult, type WebhookPost } from './webhook-post.ts';
-import { insertDelivery, readConfig, type DeliveryRow, type WebhookConfig } from './webhook-store.ts';
+import { firstKeyVersion, insertDelivery, readConfig, type DeliveryRow, type WebhookConfig } from './webhook-store.ts';
 
 export interface WebhooksOptions {
   db: Database;
   keyring: Keyring;
   guard: AddressGuard;
+  /** What is published, by default. */
+  versions?: VersionHistory;
   log: { warn(detail: object, message: string): void };
   /** Real time by default; tests bring their own. */
   timers?: { now(): number; setTimeout(work: () => void, ms: number): unknown; clearTimeout(timer: never): void };
@@ -45,7 +48,8 @@ export class Webhooks implements EventSink {
       return;
     }
     this.#pending.add(event);
-    this.#start(event, payloadOf(event, new Date(this.#timers.now())), 1);
+    const at = new Date(this.#timers.now());
+    this.#start(event, () => this.#payload(event, at), 1);
   }
 
   /** What is still to be sent about an erased object is not sent. */
@@ -57,7 +61,7 @@ export class Webhooks implements EventSink {
   async test(event: AccountEvent): Promise<DeliveryRow | undefined> {
     const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
     if (config.url === null) return undefined;
-    return this.#attempt(event, payloadOf(event, new Date(this.#timers.now())), config.url, config.secret, 1, false);
+    return this.#attempt(event, await this.#payload(event, new Date(this.#timers.now())), config.url, config.secret, 1, false);
   }
 
   /** Ends pending retries and waits for what is on its way. */
@@ -67,7 +71,16 @@ export class Webhooks implements EventSink {
     await Promise.all(this.#working);
   }
 
-  #start(event: AccountEvent, body: string, attempt: number): void {
+  /** In the version of the account's first key: what its receiver was written for. */
+  async #payload(event: AccountEvent, at: Date): Promise<string> {
+    const { db, versions = PUBLISHED_VERSIONS } = this.#options;
+    const payload = payloadOf(event, at);
+    if (versions.versions.length === 1) return payload;
+    const version = await firstKeyVersion(db, event.accountId);
+    return version === undefined || version === versions.current ? payload : JSON.stringify(versions.downgradeEvent(version, JSON.parse(payload) as Record<string, unknown>));
+  }
+
+  #start(event: AccountEvent, body: () => Promise<string>, attempt: number): void {
     const work = this.#begin(event, body, attempt).catch((error: unknown) => {
       this.#pending.delete(event);
       this.#options.log.warn({ event: event.event, accountId: event.accountId, error: String(error) }, 'an event could not be sent');
@@ -77,10 +90,10 @@ export class Webhooks implements EventSink {
   }
 
   /** Reads the configuration for each attempt: a retry is signed with the secret that is valid by then. */
-  async #begin(event: AccountEvent, body: string, attempt: number): Promise<void> {
+  async #begin(event: AccountEvent, body: () => Promise<string>, attempt: number): Promise<void> {
     const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
     if (config.url === null || !config.enabled || !config.events.includes(event.event)) this.#pending.delete(event);
-    else await this.#enqueue(event, body, config, attempt);
+    else await this.#enqueue(event, await body(), config, attempt);
   }
 
   #enqueue(event: AccountEvent, body: string, config: WebhookConfig, attempt: number): Promise<void> {
@@ -111,7 +124,7 @@ export class Webhooks implements EventSink {
     if (this.#closed || !this.#pending.has(event)) return;
     const timer = this.#timers.setTimeout(() => {
       this.#retries.delete(timer);
-      this.#start(event, body, attempt + 1);
+      this.#start(event, () => Promise.resolve(body), attempt + 1);
     }, RETRY_AFTER_MS[attempt - 1] ?? 0);
     this.#retries.add(timer);
   }

@@ -8,6 +8,7 @@ import { makeKeyring } from '../../src/api/keyring.ts';
 import { createLog } from '../../src/api/log.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../src/api/rate-limit.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
+import { PUBLISHED_VERSIONS, type VersionHistory } from '../../src/api/versions/history.ts';
 import { SCOPES, type Scope } from '../../src/api/scopes.ts';
 import { buildApp, type Extension } from '../../src/app.ts';
 import type { Clock } from '../../src/clock.ts';
@@ -16,6 +17,7 @@ import { AddressGuard } from '../../src/events/address-guard.ts';
 import type { AccountEvent } from '../../src/events/event.ts';
 import { Webhooks } from '../../src/events/webhooks.ts';
 import { insertAccount } from '../../src/resources/accounts/store.ts';
+import { KeyCache } from '../../src/resources/api-keys/key-cache.ts';
 import { makeApiKey } from '../../src/resources/api-keys/actions.ts';
 import { FileRecordings } from '../../src/resources/calls/recording-storage.ts';
 import type { LiveCalls, RealtimeRequest } from '../../src/resources/calls/live-calls.ts';
@@ -102,6 +104,7 @@ export interface ApiHarness {
 
 export interface HarnessOptions {
   rateLimits?: RateLimits;
+  versions?: VersionHistory;
   extensions?: Extension[];
   allowPrivateAddresses?: string[];
 }
@@ -118,9 +121,10 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   const log = createLog({ level: 'trace', destination: { write: (line: string) => { logged.push(line); } } });
   const keyring = makeKeyring(randomBytes(32));
   const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
-  const webhooks = new Webhooks({ db: database.db, keyring, guard, log });
+  const webhooks = new Webhooks({ db: database.db, keyring, guard, log, ...(options.versions ? { versions: options.versions } : {}) });
+  const keys = new KeyCache(database.db, clock);
   const context: AppContext = {
-    db: database.db, log, keyring, clock, liveCalls, webhooks, guard, jobs: new Jobs({ db: database.db, clock, log }), events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
+    db: database.db, log, keyring, clock, versions: options.versions ?? PUBLISHED_VERSIONS, liveCalls, webhooks, guard, jobs: new Jobs({ db: database.db, clock, log }), keys, events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
     engines: {
       isKnownModel: (component, model) => model.startsWith('local/') && component !== 'realtime',
       speaks: (_component, _model, language) => language.startsWith('en'),
@@ -151,6 +155,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
     },
     async close() {
       await app.close();
+      await keys.close();
       await webhooks.close();
       await database.close();
       rmSync(dataDir, { recursive: true, force: true });

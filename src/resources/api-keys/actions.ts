@@ -1,19 +1,17 @@
 import { ApiError } from '../../api/errors.ts';
 import type { Keyring } from '../../api/keyring.ts';
-import type { ApiKeyRecord, Principal } from '../../api/principal.ts';
+import type { Principal } from '../../api/principal.ts';
 import { KEY_PREFIX_CHARACTERS, newApiKeySecret } from '../../api/secrets.ts';
 import type { Scope } from '../../api/scopes.ts';
-import { CURRENT_VERSION } from '../../api/version.ts';
+import { PUBLISHED_VERSIONS } from '../../api/versions/history.ts';
 import type { AppContext } from '../../context.ts';
-import { isDuplicate, type Database, type Queryable } from '../../db/database.ts';
+import { isDuplicate, type Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import type { CreateApiKey } from './schema.ts';
-import { findApiKey, findByDigest, insertApiKey, setExpiry, setRevoked, touchApiKey, type ApiKeyRow } from './store.ts';
+import { findApiKey, insertApiKey, setExpiry, setRevoked, type ApiKeyRow } from './store.ts';
 
 /** A rotated key goes on working so long. */
 const ROTATION_MS = 24 * 3_600_000;
-/** `last_used_at` is this exact: a write per request would be wasted. */
-const TOUCH_MS = 60_000;
 
 export interface NewApiKey { row: ApiKeyRow; secret: string }
 
@@ -34,7 +32,7 @@ export async function makeApiKey(db: Queryable, keyring: Keyring, draft: ApiKeyD
   const secret = newApiKeySecret(draft.livemode);
   const row = await insertApiKey(db, {
     id: draft.id ?? newId(nowMs), account_id: draft.accountId, livemode: draft.livemode, name: draft.name, prefix: secret.slice(0, KEY_PREFIX_CHARACTERS),
-    digest: keyring.digest(secret), scopes: draft.scopes, service_version: draft.serviceVersion ?? CURRENT_VERSION,
+    digest: keyring.digest(secret), scopes: draft.scopes, service_version: draft.serviceVersion ?? PUBLISHED_VERSIONS.current,
     rotated_from: draft.rotatedFrom ?? null, created_at: new Date(nowMs), last_used_at: null, expires_at: draft.expiresAt ?? null, revoked_at: null,
   });
   return { row, secret };
@@ -49,7 +47,7 @@ export function createApiKey(context: AppContext, principal: Principal, body: Cr
   if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}.`, { param: 'scopes' });
   const expiresAt = body.expires_at ? new Date(body.expires_at) : null;
   if (expiresAt && expiresAt.getTime() <= context.clock.now()) throw new ApiError('invalid_parameter', 'expires_at is in the past.', { param: 'expires_at' });
-  const draft = { accountId: principal.accountId, livemode: principal.livemode, name: body.name, scopes: body.scopes, expiresAt, ...(keyId === undefined ? {} : { id: keyId }) };
+  const draft = { accountId: principal.accountId, livemode: principal.livemode, name: body.name, scopes: body.scopes, expiresAt, serviceVersion: context.versions.current, ...(keyId === undefined ? {} : { id: keyId }) };
   return context.db.transaction((transaction) => makeApiKey(transaction, context.keyring, draft, context.clock.now()));
 }
 
@@ -71,6 +69,7 @@ export async function rotateApiKey(context: AppContext, principal: Principal, id
   try {
     return await context.db.transaction(async (transaction) => {
       await setExpiry(transaction, old.id, new Date(nowMs + ROTATION_MS));
+      await context.keys.changed(transaction);
       return makeApiKey(transaction, context.keyring, {
         accountId: old.account_id, livemode: old.livemode, name: old.name, scopes: old.scopes, serviceVersion: old.service_version,
         expiresAt: old.expires_at, rotatedFrom: old.id, ...(replacementId === undefined ? {} : { id: replacementId }),
@@ -83,20 +82,12 @@ export async function rotateApiKey(context: AppContext, principal: Principal, id
 }
 
 /** At once, without a grace period. */
-export async function revokeApiKey(context: AppContext, principal: Principal, id: string): Promise<void> {
-  const row = await requireApiKey(context.db, principal, id);
-  await setRevoked(context.db, row.id, new Date(context.clock.now()));
-}
-
-/** For authentication. */
-export async function findKeyForRequest(db: Database, digest: Buffer, nowMs: number): Promise<ApiKeyRecord | undefined> {
-  const row = await findByDigest(db, digest);
-  if (!row) return undefined;
-  if (!row.last_used_at || nowMs - row.last_used_at.getTime() > TOUCH_MS) await touchApiKey(db, row.id, new Date(nowMs));
-  return {
-    id: row.id, accountId: row.account_id, livemode: row.livemode, scopes: row.scopes, serviceVersion: row.service_version,
-    revokedAt: row.revoked_at ?? undefined, expiresAt: row.expires_at ?? undefined,
-  };
+export function revokeApiKey(context: AppContext, principal: Principal, id: string): Promise<void> {
+  return context.db.transaction(async (transaction) => {
+    const row = await requireApiKey(transaction, principal, id);
+    await setRevoked(transaction, row.id, new Date(context.clock.now()));
+    await context.keys.changed(transaction);
+  });
 }
 
 function modeName(livemode: boolean): 'live' | 'test' {

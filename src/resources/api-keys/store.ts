@@ -19,6 +19,9 @@ export interface ApiKeyRow {
   revoked_at: Date | null;
 }
 
+/** Where a change to any key is announced. */
+export const KEY_CHANNEL = 'wirevoice_api_key';
+
 /** Everything but the digest, which nothing but the lookup needs. */
 const COLUMNS = 'id, account_id, livemode, name, prefix, scopes, service_version, rotated_from, created_at, last_used_at, expires_at, revoked_at';
 
@@ -58,4 +61,8 @@ export async function setRevoked(db: Queryable, id: string, now: Date): Promise<
 /** Never later than it already expires. */
 export async function setExpiry(db: Queryable, id: string, expiresAt: Date): Promise<void> {
   await db.query('UPDATE api_key SET expires_at = LEAST($2, expires_at) WHERE id = $1', [id, expiresAt]);
+}
+
+export async function notifyKeysChanged(db: Queryable): Promise<void> {
+  await db.query(`SELECT pg_notify('${KEY_CHANNEL}', '')`);
 }
