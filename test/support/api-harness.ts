@@ -16,9 +16,11 @@ import type { AppContext } from '../../src/context.ts';
 import { AddressGuard } from '../../src/events/address-guard.ts';
 import type { AccountEvent } from '../../src/events/event.ts';
 import { Webhooks } from '../../src/events/webhooks.ts';
+import { PRICE_BOOK } from '../../config/price-book.ts';
 import { insertAccount } from '../../src/resources/accounts/store.ts';
 import { KeyCache } from '../../src/resources/api-keys/key-cache.ts';
 import { makeApiKey } from '../../src/resources/api-keys/actions.ts';
+import { loadPriceBook } from '../../src/resources/billing/prices.ts';
 import { FileRecordings } from '../../src/resources/calls/recording-storage.ts';
 import type { LiveCalls, RealtimeRequest } from '../../src/resources/calls/live-calls.ts';
 import { TrunkChanges } from '../../src/resources/sip-trunks/trunk-changes.ts';
@@ -133,6 +135,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
     recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), nodeId: 'node_test', checks: [],
     options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, allowedOrigins: ['http://localhost:8080'] },
   };
+  await loadPriceBook(database.db, PRICE_BOOK, clock.now());
   const app = await buildApp(context, options.extensions ?? []);
   const newKey: ApiHarness['newKey'] = async (account, scopes, livemode = true) =>
     (await makeApiKey(database.db, keyring, { accountId: account.id, livemode, name: 'a key', scopes }, clock.now())).secret;

@@ -1,0 +1,48 @@
+import { ApiError } from '../../api/errors.ts';
+import type { Queryable } from '../../db/database.ts';
+import { noteCharged, recordUsage } from '../usage/actions.ts';
+import { selectBalance } from './ledger-store.ts';
+import { move } from './ledger.ts';
+
+export { priceOf, pricesOf } from './prices.ts';
+
+/** Something paid for at once, outside a call. */
+export interface OneOff {
+  accountId: string;
+  /** Test charges are free and leave the ledger alone. */
+  livemode: boolean;
+  type: 'voice_clone';
+  /** What the usage row names, such as `elevenlabs/instant-voice-clone`. */
+  model: string;
+  amountMicros: number;
+  /** The same key again charges nothing: `voice_clone:<id of the voice>`. */
+  sourceKey: string;
+  apiKeyId?: string;
+  nowMs: number;
+}
+
+/**
+ * Charges for something done once, in the caller's transaction: the ledger, and a usage row whose amount is what was charged.
+ * Throws ApiError `insufficient_credits`.
+ */
+export async function chargeOnce(db: Queryable, charge: OneOff): Promise<void> {
+  const { accountId, livemode, type, model, sourceKey, apiKeyId, nowMs } = charge;
+  const amountMicros = livemode ? charge.amountMicros : 0;
+  const moved = amountMicros === 0 ? undefined : await move(db, { accountId, type, amountMicros: -BigInt(amountMicros), against: 'revenue', sourceKey, nowMs });
+  if (moved?.isNew === false) return;
+  await recordUsage(db, [{
+    accountId, livemode, ...(apiKeyId === undefined ? {} : { apiKeyId }), component: type, model, measure: 'clones', quantity: 1, unitPriceMicros: amountMicros,
+    source: 'measured', occurredAtMs: nowMs, sourceKey,
+  }]);
+  if (moved) await noteCharged(db, { sourceKey }, moved.row.id);
+}
+
+/**
+ * Refuses early what could not be paid for; `chargeOnce` decides, for money may be spent in between.
+ * Throws ApiError `insufficient_credits`.
+ */
+export async function requireCredit(db: Queryable, { accountId, livemode, amountMicros }: { accountId: string; livemode: boolean; amountMicros: number }): Promise<void> {
+  if (!livemode || amountMicros === 0) return;
+  const available = (await selectBalance(db, accountId))?.available_micros ?? 0;
+  if (available < amountMicros) throw new ApiError('insufficient_credits', `This needs ${amountMicros} micro-USD, and ${available} are available. Top up first.`);
+}
