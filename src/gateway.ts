@@ -33,6 +33,7 @@ import { openServerSession } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
+import { handleCampaignJobs } from './resources/campaigns/jobs.ts';
 import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
 import { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
 
@@ -117,6 +118,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   const listen = await prepareHttp(settings, context, control, stops);
   stops.push(() => context.jobs.close(), () => context.keys.close());
   context.keys.start();
+  handleCampaignJobs(context);
   context.jobs.start();
   await speech.ready();
   const agent = await startSip(settings, context, control, pool, stops);

@@ -84,9 +84,11 @@ export async function postpone(db: Queryable, campaignId: string, later: readonl
   );
 }
 
-/** Waiting for calling hours that no longer hold ends; those that wait for another attempt wait on. */
-export async function recallPostponed(db: Queryable, campaignId: string): Promise<void> {
-  await db.query("UPDATE campaign_lead SET next_attempt_at = NULL WHERE campaign_id = $1 AND status = 'pending' AND attempts = 0 AND next_attempt_at IS NOT NULL", [campaignId]);
+/** Waiting for calling hours that no longer hold ends; those that wait for another attempt go on waiting for it. */
+export async function recallPostponed(db: Queryable, campaignId: string, intervalMinutes: number): Promise<void> {
+  await db.query(
+    `UPDATE campaign_lead SET next_attempt_at = CASE WHEN attempts = 0 THEN NULL ELSE LEAST(next_attempt_at, claimed_at + make_interval(mins => $2)) END
+     WHERE campaign_id = $1 AND status = 'pending' AND next_attempt_at IS NOT NULL`, [campaignId, intervalMinutes]);
 }
 
 export async function countClaimedSince(db: Queryable, campaignId: string, since: Date): Promise<number> {
