@@ -1,6 +1,7 @@
 import type { KnownRoute } from '../api/routes-known.ts';
 import { ERROR_CATALOGUE } from '../api/errors.ts';
 import { Components } from './components.ts';
+import { addExamples } from './document-samples.ts';
 import { webhooksOf } from './event-schemas.ts';
 import { HEADERS, parameters } from './headers.ts';
 import type { OpenApiDocument, Operation, Schema } from './open-api.ts';
@@ -40,7 +41,7 @@ export function openApiDocument({ routes, publicUrl, versions }: DocumentSource)
     operations[route.method.toLowerCase()] = operationOf(route, id, components);
   }
   const webhooks = webhooksOf(components.schemas);
-  return {
+  const document: OpenApiDocument = {
     openapi: '3.1.0',
     info: { title: 'Wirevoice API', version: versions[0] ?? '', summary: 'AI telephone agents over SIP and WebSocket.', description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: publicUrl, description: 'This installation.' }],
@@ -55,6 +56,8 @@ export function openApiDocument({ routes, publicUrl, versions }: DocumentSource)
       securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `wv_live_…` or `wv_test_…`. Each operation names the scope that the key must hold (`x-scope`).' } },
     },
   };
+  addExamples(document);
+  return document;
 }
 
 function errorSchema(): Schema {
