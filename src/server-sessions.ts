@@ -6,10 +6,10 @@ import { openSession } from './resources/realtime-sessions/actions.ts';
 
 /** Opens a realtime session for a server that upgrades with its API key and an agent's id, as POST /v1/realtime/sessions would. */
 export async function openServerSession(context: AppContext, authorization: string, agentId: string): Promise<OpenedSession> {
-  const { keyring, clock } = context;
-  const principals = { byApiKey: (digest: Buffer) => context.keys.find(digest), bySession: () => Promise.resolve(undefined) };
+  const { clock } = context;
+  const principals = { byApiKey: (secret: string) => context.keys.find(secret), bySession: () => Promise.resolve(undefined) };
   try {
-    const principal = await authenticateKey(authorization, { keyring, clock, principals });
+    const principal = await authenticateKey(authorization, { clock, principals });
     requireScope(principal, 'calls:write');
     const { id, secret } = await openSession(context, principal, { agent_id: agentId });
     return { sessionId: id, secret };

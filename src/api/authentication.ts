@@ -6,7 +6,6 @@ import { ApiError } from './errors.ts';
 import type { Keyring } from './keyring.ts';
 import type { Principal, PrincipalSource } from './principal.ts';
 import { SCOPES, type Scope } from './scopes.ts';
-import { modeOfApiKey } from './secrets.ts';
 import type { VersionHistory } from './versions/history.ts';
 
 /** Cookies of somebody signed in. The CSRF one is readable by our page, which sends it back as a header. */
@@ -46,10 +45,10 @@ export function csrfToken(keyring: Keyring, session: string): string {
 }
 
 /** The holder of the API key in an Authorization header. Throws ApiError with status 401. */
-export async function authenticateKey(header: string, { keyring, principals, clock }: Pick<AuthenticationOptions, 'keyring' | 'principals' | 'clock'>): Promise<Principal> {
+export async function authenticateKey(header: string, { principals, clock }: Pick<AuthenticationOptions, 'principals' | 'clock'>): Promise<Principal> {
   const [, secret = ''] = /^Bearer +(\S+)$/i.exec(header) ?? [];
   if (secret === '') throw unauthorized('missing_api_key', 'The Authorization header must be "Bearer <key>".');
-  const key = modeOfApiKey(secret) === undefined ? undefined : await principals.byApiKey(keyring.digest(secret));
+  const key = await principals.byApiKey(secret);
   if (!key) throw unauthorized('invalid_api_key', 'This API key does not exist. Check that it was copied whole.');
   if (key.revokedAt) throw unauthorized('revoked_api_key', 'This API key was revoked.');
   if (key.expiresAt && key.expiresAt.getTime() <= clock.now()) throw unauthorized('expired_api_key', 'This API key has expired; use its replacement.');

@@ -49,26 +49,29 @@ export async function noteEffect(db: Queryable): Promise<void> {
 
 /** `Idempotency-Key` on every POST. After the plumbing: a request gets here with its principal and a valid body. */
 export function installIdempotency(app: App, options: IdempotencyOptions): void {
-  app.addHook('onRoute', requireRecall);
   app.decorateRequest('resourceId', '');
-  app.addHook('preHandler', (request, reply, done) => {
-    if (request.method !== 'POST') return done();
+  const before = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     request.resourceId = newId(options.clock.now());
     const key = request.headers['idempotency-key'];
     const { recall } = request.routeOptions.config;
     if (key === undefined || recall === undefined || recall === 'no_effect') return done();
     void hold(request, reply, { key, recall, options, done });
-  });
-  app.addHook('onSend', async (request, reply, payload) => {
+  };
+  const after = async (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> => {
     const run = runs.get(request);
     if (run) await finish(run, reply.statusCode, payload, options);
     return payload;
+  };
+  app.addHook('onRoute', (route) => {
+    if (![route.method].flat().includes('POST')) return;
+    requireRecall(route);
+    route.preHandler = [before, ...[route.preHandler ?? []].flat()];
+    route.onSend = [...[route.onSend ?? []].flat(), after];
   });
 }
 
 function requireRecall(route: RouteOptions): void {
-  const posts = [route.method].flat().includes('POST') && route.url.startsWith('/v1/');
-  if (posts && route.config?.recall === undefined) throw new Error(`The route POST ${route.url} does not say how a retry finds its effect (config.recall).`);
+  if (route.url.startsWith('/v1/') && route.config?.recall === undefined) throw new Error(`The route POST ${route.url} does not say how a retry finds its effect (config.recall).`);
 }
 
 async function begin(request: FastifyRequest, key: string | string[], { db, clock, owner }: IdempotencyOptions): Promise<Verdict> {

@@ -16,9 +16,13 @@ export async function installMultipart(app: App): Promise<void> {
   await app.register(multipart);
   app.addContentTypeParser(TEXT_BODIES, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.decorateRequest('uploads', null as never);
-  app.addHook('preValidation', async (request) => {
-    const rules = request.routeOptions.config.multipart;
-    if (rules && request.isMultipart()) await readForm(request, rules);
+  app.addHook('onRoute', (route) => {
+    const rules = route.config?.multipart;
+    if (!rules) return;
+    const read = async (request: FastifyRequest): Promise<void> => {
+      if (request.isMultipart()) await readForm(request, rules);
+    };
+    route.preValidation = [read, ...[route.preValidation ?? []].flat()];
   });
 }
 

@@ -17,8 +17,8 @@ export interface Principal {
 
 /** What authentication needs to look up. Implemented by the api-keys and accounts resources. */
 export interface PrincipalSource {
-  /** The key whose secret has this digest. */
-  byApiKey(digest: Buffer): Promise<ApiKeyRecord | undefined>;
+  /** The key with this secret; undefined too for what is no secret of ours. */
+  byApiKey(secret: string): Promise<ApiKeyRecord | undefined>;
   /** The account of a console session that is still open. */
   bySession(digest: Buffer): Promise<{ accountId: string } | undefined>;
 }

@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 
 /** Shapes that many resources share. */
 
@@ -13,8 +13,11 @@ export function PhoneNumber(description: string) {
   return Type.String({ pattern: '^\\+[1-9][0-9]{1,14}$', errorCode: 'invalid_phone_number', description });
 }
 
+/** The schema's type or null, as one schema where JSON Schema lets it be one: faster to check and to write than a choice of two. */
 export function Nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()], 'errorCode' in schema ? { errorCode: schema.errorCode } : {});
+  const { type, enum: values, const: only } = schema as { type?: unknown; enum?: unknown[]; const?: unknown };
+  if (typeof type !== 'string' || only !== undefined) return Type.Union([schema, Type.Null()], 'errorCode' in schema ? { errorCode: schema.errorCode } : {}) as unknown as TUnsafe<Static<Schema> | null>;
+  return Type.Unsafe<Static<Schema> | null>({ ...schema, type: [type, 'null'], ...(values ? { enum: [...values, null] } : {}) });
 }
 
 export const NullableString = Nullable(Type.String());

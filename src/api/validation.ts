@@ -7,6 +7,7 @@ interface Annotated {
   errorCode?: ErrorCode;
   properties?: Record<string, Annotated>;
   items?: Annotated;
+  anyOf?: Annotated[];
 }
 
 const MAX_DEPTH = 32;
@@ -94,10 +95,15 @@ function codeAt(schema: Annotated, path: string[]): ErrorCode | undefined {
   let at: Annotated | undefined = schema;
   let code = schema.errorCode;
   for (const part of path) {
-    at = at?.properties?.[part] ?? at?.items;
+    at = schemaOf(at, part);
     code = at?.errorCode ?? code;
   }
   return code;
+}
+
+/** The schema of a part; where null is allowed too, the other form's. */
+function schemaOf(schema: Annotated | undefined, part: string): Annotated | undefined {
+  return schema?.properties?.[part] ?? schema?.items ?? schema?.anyOf?.map((form) => schemaOf(form, part)).find((found) => found !== undefined);
 }
 
 function reason(error: ErrorObject): string {

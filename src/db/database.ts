@@ -55,6 +55,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     application_name: 'wirevoice',
     types: { getTypeParser: parserFor },
   });
+  // Once for each connection: one that breaks must not throw, whoever has it.
+  pool.on('connect', (client) => client.on('error', (error) => broken.set(client, error)));
   pool.on('error', (error) => options.log.warn({ error: error.message }, 'an idle database connection was lost'));
   const retryForMs = options.retryForMs ?? DEFAULT_RETRY_MS;
   return {
@@ -69,7 +71,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof CommitLost) return true;
   const code = codeOf(error);
-  if (/^(57P0[123]|08...|53300|ECONN\w+|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true;
+  // 0A000: a migration changed what a prepared statement answers; on a fresh connection it is prepared anew.
+  if (/^(57P0[123]|08...|0A000|53300|ECONN\w+|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true;
   return code === '' && error instanceof Error && /connection terminated|timeout exceeded when trying to connect|not queryable/i.test(error.message);
 }
 
@@ -84,7 +87,7 @@ class CommitLost extends Error {
 }
 
 /** PostgreSQL said itself that it ended the connection: what ran on it was rolled back. */
-const ROLLED_BACK = /^(57P0[123]|40001|40P01)$/;
+const ROLLED_BACK = /^(57P0[123]|40001|40P01|0A000)$/;
 /** No connection came about: nothing was sent. */
 const NEVER_SENT = /^(ECONNREFUSED|ENOENT|53300|57P03|08001|08004)$/;
 
@@ -113,24 +116,37 @@ async function untilAnswered<Result>(forMs: number, mayRepeat: (attempt: Attempt
   }
 }
 
+/** Connections that are not to be used again, and why. */
+const broken = new WeakMap<pg.PoolClient, Error>();
+
 async function onConnection<Result>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
-  let broken: Error | undefined;
-  const onError = (error: Error): void => { broken = error; };
-  client.on('error', onError);
   try {
     return await work(client);
   } catch (error) {
-    if (isUnavailable(error)) broken = error as Error;
+    if (isUnavailable(error)) broken.set(client, error as Error);
     throw error;
   } finally {
-    client.off('error', onError);
-    client.release(broken);
+    client.release(broken.get(client));
   }
 }
 
+/** Statements by name, so that the server plans each once for a connection; bounded, for lists are put together from filters. */
+const names = new Map<string, string>();
+const MAX_NAMES = 500;
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= MAX_NAMES) return known;
+  const name = `s${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
 async function run<Row extends object>(client: pg.PoolClient, text: string, values: readonly Value[]): Promise<Row[]> {
-  const { rows } = await client.query<Row>(text, [...values]);
+  // Without values it may be several statements, which cannot be prepared.
+  const name = values.length === 0 ? undefined : nameOf(text);
+  const { rows } = await client.query<Row>({ text, values: values as Value[], ...(name === undefined ? {} : { name }) });
   return rows;
 }
 
@@ -164,11 +180,11 @@ function codeOf(error: unknown): string {
 
 const INT8 = 20;
 /** bigint as a number, refused where a number cannot hold it; everything else as `pg` does (timestamptz: Date). */
-const parserFor: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') => {
-  if (oid !== INT8) return pg.types.getTypeParser(oid, format as 'text') as never;
-  return ((text: string) => {
-    const number = Number(text);
-    if (!Number.isSafeInteger(number)) throw new RangeError(`The database holds ${text}, more than a number can.`);
-    return number;
-  }) as never;
-};
+const parserFor: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
+  (oid === INT8 ? toSafeNumber : pg.types.getTypeParser(oid, format as 'text')) as never;
+
+function toSafeNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new RangeError(`The database holds ${text}, more than a number can.`);
+  return number;
+}

@@ -4,6 +4,7 @@ import type { VersionHistory } from './history.ts';
 
 /** Lets every request and answer pass through the changes since its version. Before idempotency: a replay is of the version asked first. */
 export function installVersions(app: App, history: VersionHistory): void {
+  if (history.versions.length === 1) return;
   app.addHook('preValidation', async (request) => {
     if (!history.isCurrent(request.serviceVersion, routeOf(request)) && isObject(request.body)) {
       request.body = history.upgradeRequest(request.serviceVersion, routeOf(request), request.body);

@@ -1,4 +1,7 @@
+import { hash } from 'node:crypto';
+import type { Keyring } from '../../api/keyring.ts';
 import type { ApiKeyRecord } from '../../api/principal.ts';
+import { modeOfApiKey } from '../../api/secrets.ts';
 import type { Clock } from '../../clock.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import type { Listening } from '../../db/listener.ts';
@@ -16,6 +19,7 @@ const TOUCH_MS = 60_000;
  */
 export class KeyCache {
   readonly #db: Database;
+  readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #keys = new Map<string, { record: ApiKeyRecord; atMs: number }>();
   #listening: Listening | undefined;
@@ -23,8 +27,9 @@ export class KeyCache {
   /** Grows with every change heard: what a query saw before it is not kept. */
   #generation = 0;
 
-  constructor(db: Database, clock: Clock) {
+  constructor(db: Database, keyring: Keyring, clock: Clock) {
     this.#db = db;
+    this.#keyring = keyring;
     this.#clock = clock;
   }
 
@@ -37,14 +42,15 @@ export class KeyCache {
     this.#listening = this.#db.listen(KEY_CHANNEL, () => heard(true), () => heard(false));
   }
 
-  /** The key whose secret has this digest. */
-  async find(digest: Buffer): Promise<ApiKeyRecord | undefined> {
-    const name = digest.toString('latin1');
+  /** The key with this secret. */
+  async find(secret: string): Promise<ApiKeyRecord | undefined> {
+    // Not the secret itself, which has no business in the memory of a process longer than its request.
+    const name = hash('sha256', secret, 'base64');
     const now = this.#clock.now();
     const kept = this.#keys.get(name);
     if (kept && now - kept.atMs < FRESH_MS) return kept.record;
     const generation = this.#generation;
-    const record = await findKey(this.#db, digest, now);
+    const record = modeOfApiKey(secret) === undefined ? undefined : await findKey(this.#db, this.#keyring.digest(secret), now);
     if (record && this.#hears && generation === this.#generation) this.#keep(name, { record, atMs: now });
     return record;
   }
