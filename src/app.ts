@@ -9,6 +9,7 @@ import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
 import { compileValidator } from './api/validation.ts';
 import { installVersions } from './api/versions/install.ts';
 import type { AppContext } from './context.ts';
+import { docsRoutes } from './docs/routes.ts';
 import { findSessionAccount } from './resources/accounts/actions.ts';
 import { accountRoutes } from './resources/accounts/routes.ts';
 import { agentRoutes } from './resources/agents/routes.ts';
@@ -49,6 +50,8 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
+    // Lines name their request by id: a logger of its own for each would cost more than the line.
+    childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -69,7 +72,7 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     rateLimits: context.options.rateLimits,
     versions: context.versions,
     principals: {
-      byApiKey: (digest) => context.keys.find(digest),
+      byApiKey: (secret) => context.keys.find(secret),
       bySession: (digest) => findSessionAccount(db, digest, clock.now()),
     },
   });
@@ -79,6 +82,7 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
   healthRoutes(app, context);
   const noting = { ...context, db: withEffects(db) };
   for (const routes of ROUTES) routes(app, noting);
+  docsRoutes(app, context);
   for (const extend of extensions) await extend(app);
   await app.ready();
   return app;

@@ -31,6 +31,8 @@ import { routeInboundCall } from './inbound-calls.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { openServerSession } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
+import type { Payments } from './resources/billing/payments.ts';
+import { loadPriceBook, type BookPrice } from './resources/billing/prices.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
 import { handleCampaignJobs } from './resources/campaigns/jobs.ts';
@@ -57,6 +59,10 @@ export interface GatewaySettings {
   llmModel: string;
   maxCallsPerCore: number;
   mediaTimeoutSeconds: number;
+  priceBook: readonly BookPrice[];
+  stripeSecretKey: string;
+  stripeWebhookSecret: string;
+  stripeApiBase: string;
 }
 
 /** A running gateway. */
@@ -106,10 +112,11 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   log.info({ priorities: pool.priorities }, 'media workers are up');
   const control = callControl(settings, pool, calls, log);
   const context: AppContext = {
-    db, log, keyring, clock: systemClock, versions: PUBLISHED_VERSIONS, jobs: new Jobs({ db, clock: systemClock, log }), keys: new KeyCache(db, systemClock), liveCalls: control, events: webhooks, webhooks, guard, recordings,
+    db, log, keyring, clock: systemClock, versions: PUBLISHED_VERSIONS, jobs: new Jobs({ db, clock: systemClock, log }), keys: new KeyCache(db, keyring, systemClock), liveCalls: control, events: webhooks, webhooks, guard, recordings,
     engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
     checks: healthChecks(db, pool, control),
     trunkChanges: new TrunkChanges(),
+    payments: await openPayments(settings),
     nodeId: calls.nodeId,
     options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
   };
@@ -138,7 +145,15 @@ async function openStore(settings: GatewaySettings, log: Logger, stops: Step[]):
   const db = openDatabase({ connection: embedded ? { socketDir: embedded.host } : { url: settings.databaseUrl }, log });
   stops.push(() => db.close());
   await migrate(db);
+  await loadPriceBook(db, settings.priceBook, systemClock.now());
   return db;
+}
+
+/** Stripe's library is large: only who takes payments loads it. */
+async function openPayments({ stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiBase: apiBase }: GatewaySettings): Promise<Payments | undefined> {
+  if (secretKey === '') return undefined;
+  const { stripePayments } = await import('./resources/billing/stripe-payments.ts');
+  return stripePayments({ secretKey, webhookSecret, apiBase });
 }
 
 function openSpeech(settings: GatewaySettings, log: Logger, stops: Step[]): SpeechPool {

@@ -20,6 +20,7 @@ import { PRICE_BOOK } from '../../config/price-book.ts';
 import { insertAccount } from '../../src/resources/accounts/store.ts';
 import { KeyCache } from '../../src/resources/api-keys/key-cache.ts';
 import { makeApiKey } from '../../src/resources/api-keys/actions.ts';
+import type { Payments } from '../../src/resources/billing/payments.ts';
 import { loadPriceBook } from '../../src/resources/billing/prices.ts';
 import { FileRecordings } from '../../src/resources/calls/recording-storage.ts';
 import type { LiveCalls, RealtimeRequest } from '../../src/resources/calls/live-calls.ts';
@@ -109,6 +110,7 @@ export interface HarnessOptions {
   versions?: VersionHistory;
   extensions?: Extension[];
   allowPrivateAddresses?: string[];
+  payments?: Payments;
 }
 
 /** The whole HTTP side on a real PostgreSQL; only the calls are fakes. */
@@ -124,7 +126,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   const keyring = makeKeyring(randomBytes(32));
   const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
   const webhooks = new Webhooks({ db: database.db, keyring, guard, log, ...(options.versions ? { versions: options.versions } : {}) });
-  const keys = new KeyCache(database.db, clock);
+  const keys = new KeyCache(database.db, keyring, clock);
   const context: AppContext = {
     db: database.db, log, keyring, clock, versions: options.versions ?? PUBLISHED_VERSIONS, liveCalls, webhooks, guard, jobs: new Jobs({ db: database.db, clock, log }), keys, events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
     engines: {
@@ -132,7 +134,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
       speaks: (_component, _model, language) => language.startsWith('en'),
       defaults: { stt: 'local/ear', llm: 'local/mind', tts: 'local/mouth', ttsVoice: 'plain' },
     },
-    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), nodeId: 'node_test', checks: [],
+    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), payments: options.payments, nodeId: 'node_test', checks: [],
     options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, allowedOrigins: ['http://localhost:8080'] },
   };
   await loadPriceBook(database.db, PRICE_BOOK, clock.now());
