@@ -23,7 +23,7 @@ export interface FirstStart {
   numbers: typeof DEMO_NUMBERS;
 }
 
-type FirstStartContext = Pick<AppContext, 'db' | 'clock' | 'engines' | 'trunkChanges'> & { keyring: Keyring; options: { publicUrl: string } };
+type FirstStartContext = Pick<AppContext, 'db' | 'clock' | 'engines' | 'guard' | 'trunkChanges'> & { keyring: Keyring; options: { publicUrl: string } };
 
 /** Makes what a new installation needs, all or nothing; on an existing one finds it. Answers what to print. */
 export async function firstStart(context: FirstStartContext): Promise<FirstStart> {

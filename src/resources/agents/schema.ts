@@ -1,58 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { listOf, PAGE_PARAMETERS } from '../../api/pagination.ts';
-import { Id, Nullable, NullableString, OneOf, Timestamp, Variables } from '../../api/schemas.ts';
+import { Id, Nullable, NullableInteger, NullableString, OneOf, Timestamp, Variables } from '../../api/schemas.ts';
+import { Booking, BookingInput } from './booking-schema.ts';
+import {
+  Analysis, AnalysisInput, BACKGROUND_SOUNDS, Pronunciation, Recording, RecordingInput, Redaction, Silence, SilenceInput, Transfer, TransferInput, Voicemail, VoicemailInput,
+} from './conduct-schema.ts';
+import { MAX_TOOLS, Tool, ToolInput } from './tools-schema.ts';
+import { Fallbacks, FallbacksInput, language, Voice, VoiceInput } from './voice-schema.ts';
+
+export { VoiceInput, type Voice } from './voice-schema.ts';
 
 const closed = { additionalProperties: false };
-const model = () => Type.String({ minLength: 3, maxLength: 200, description: '<vendor>/<model>, one that GET /v1/engines lists.' });
-const language = (description: string) => Type.String({ pattern: '^[a-z]{2,3}-[A-Z]{2}$', description });
-
-const TurnTaking = Type.Object({
-  interrupt_sensitivity: Type.Optional(OneOf(['off', 'low', 'normal', 'high'])),
-  silence_wait_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 5000 })),
-}, closed);
-
-/** A voice as a client sends it: what is missing is filled in. */
-export const VoiceInput = Type.Object({
-  stt: Type.Optional(Type.Object({
-    model: Type.Optional(model()),
-    language: Type.Optional(language('Defaults to the agent\'s.')),
-    endpointing_ms: Type.Optional(Type.Integer({ minimum: 10, maximum: 5000 })),
-  }, closed)),
-  llm: Type.Optional(Type.Object({
-    model: Type.Optional(model()),
-    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-    max_tokens: Type.Optional(Type.Integer({ minimum: 1, maximum: 4096 })),
-  }, closed)),
-  tts: Type.Optional(Type.Object({
-    model: Type.Optional(model()),
-    voice: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    stability: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    similarity_boost: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    speed: Type.Optional(Type.Number({ minimum: 0.5, maximum: 2 })),
-  }, closed)),
-  realtime: Type.Optional(Type.Object({
-    model: model(),
-    voice: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 200 }))),
-    language: Type.Optional(Type.String({ pattern: '^(auto|[a-z]{2,3}-[A-Z]{2})$' })),
-  }, closed)),
-  turn_taking: Type.Optional(TurnTaking),
-}, { ...closed, description: 'A composed pipeline (stt, llm, tts) or one realtime model.' });
-export type VoiceInput = Static<typeof VoiceInput>;
-
-const TurnTakingFilled = Type.Object({ interrupt_sensitivity: OneOf(['off', 'low', 'normal', 'high']), silence_wait_ms: Type.Integer() });
-
-/** A voice with everything filled in: either the three of a pipeline, or `realtime`. */
-export const Voice = Type.Object({
-  stt: Type.Optional(Type.Object({ model: Type.String(), language: Type.String(), endpointing_ms: Type.Integer() })),
-  llm: Type.Optional(Type.Object({ model: Type.String(), temperature: Type.Number(), max_tokens: Type.Integer() })),
-  tts: Type.Optional(Type.Object({ model: Type.String(), voice: Type.String(), stability: Type.Number(), similarity_boost: Type.Number(), speed: Type.Number() })),
-  realtime: Type.Optional(Type.Object({ model: Type.String(), voice: NullableString, language: Type.String() })),
-  turn_taking: TurnTakingFilled,
-});
-export type Voice = Static<typeof Voice>;
-
-const Silence = Type.Object({ reminder_after_ms: Type.Integer(), reminder_text: Type.String(), max_reminders: Type.Integer(), hang_up_after_ms: Type.Integer() });
-const Recording = Type.Object({ enabled: Type.Boolean(), channels: OneOf(['stereo', 'mono']), consent_message: NullableString });
+const MAX_MCP_SERVERS = 10;
 
 /** An agent's body: what its `definition` column holds. */
 const BODY = {
@@ -61,16 +20,28 @@ const BODY = {
   opening_message: Type.String(),
   description: NullableString,
   voice: Voice,
+  fallbacks: Fallbacks,
+  latency_budget_ms: NullableInteger,
   language: Type.String(),
   timezone: Type.String(),
   knowledge_base_id: NullableString,
+  mcp_server_ids: Type.Array(Type.String()),
+  tools: Type.Array(Tool),
   outbound_phone_number_id: NullableString,
+  transfer: Transfer,
+  voicemail: Voicemail,
   appointment_booking_enabled: Type.Boolean(),
+  booking: Booking,
   protect_opening: Type.Boolean(),
   silence: Silence,
   max_duration_seconds: Type.Integer(),
   recording: Recording,
+  redaction: Redaction,
+  keyterms: Type.Array(Type.String()),
+  pronunciations: Type.Array(Pronunciation),
+  background_sound: Nullable(OneOf(BACKGROUND_SOUNDS)),
   variables: Variables,
+  analysis: Nullable(Analysis),
 };
 export const AgentDefinition = Type.Object(BODY);
 export type AgentDefinition = Static<typeof AgentDefinition>;
@@ -93,25 +64,31 @@ export const AgentList = listOf(Agent);
 const OPTIONAL = {
   description: Type.Optional(Nullable(Type.String({ maxLength: 1000 }))),
   voice: Type.Optional(Nullable(VoiceInput)),
+  fallbacks: Type.Optional(Nullable(FallbacksInput)),
+  latency_budget_ms: Type.Optional(Nullable(Type.Integer({ minimum: 300, maximum: 10_000, description: 'How long an answer may take before the call\'s log notes it; null (default): no budget.' }))),
   language: Type.Optional(Nullable(language('BCP 47 such as en-US, the default.'))),
   timezone: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 64, description: 'IANA name; UTC when absent. What {{date}} means.' }))),
   knowledge_base_id: Type.Optional(Nullable(Id('Facts the agent can draw on.'))),
+  mcp_server_ids: Type.Optional(Nullable(Type.Array(Id('MCP server whose tools the agent can use.'), { maxItems: MAX_MCP_SERVERS, uniqueItems: true }))),
+  tools: Type.Optional(Nullable(Type.Array(ToolInput, {
+    maxItems: MAX_TOOLS,
+    description: 'Built-in tools to switch on or off, and http tools. Without an entry a call has end_call, transfer_call where there are destinations, search_knowledge where there is a knowledge base, and the booking tools where booking is enabled.',
+  }))),
   outbound_phone_number_id: Type.Optional(Nullable(Id('Number its calls show.'))),
-  appointment_booking_enabled: Type.Optional(Nullable(Type.Boolean())),
+  transfer: Type.Optional(Nullable(TransferInput)),
+  voicemail: Type.Optional(Nullable(VoicemailInput)),
+  appointment_booking_enabled: Type.Optional(Nullable(Type.Boolean({ description: 'false (default) removes the booking tools from its calls whatever `tools` says.' }))),
+  booking: Type.Optional(Nullable(BookingInput)),
   protect_opening: Type.Optional(Nullable(Type.Boolean({ description: 'The opening message cannot be interrupted.' }))),
-  silence: Type.Optional(Nullable(Type.Object({
-    reminder_after_ms: Type.Optional(Type.Integer({ minimum: 1000, maximum: 600_000 })),
-    reminder_text: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
-    max_reminders: Type.Optional(Type.Integer({ minimum: 0, maximum: 10 })),
-    hang_up_after_ms: Type.Optional(Type.Integer({ minimum: 1000, maximum: 600_000 })),
-  }, closed))),
+  silence: Type.Optional(Nullable(SilenceInput)),
   max_duration_seconds: Type.Optional(Nullable(Type.Integer({ minimum: 30, maximum: 14_400 }))),
-  recording: Type.Optional(Nullable(Type.Object({
-    enabled: Type.Optional(Type.Boolean()),
-    channels: Type.Optional(OneOf(['stereo', 'mono'])),
-    consent_message: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  }, closed))),
+  recording: Type.Optional(Nullable(RecordingInput)),
+  redaction: Type.Optional(Nullable(Redaction)),
+  keyterms: Type.Optional(Nullable(Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100, uniqueItems: true, description: 'Words the speech recognition is to expect.' }))),
+  pronunciations: Type.Optional(Nullable(Type.Array(Pronunciation, { maxItems: 200 }))),
+  background_sound: Type.Optional(Nullable(OneOf(BACKGROUND_SOUNDS, { description: 'Played softly behind the agent; null (default): none.' }))),
   variables: Type.Optional(Nullable(Variables)),
+  analysis: Type.Optional(Nullable(AnalysisInput)),
 };
 const name = () => Type.String({ minLength: 1, maxLength: 200 });
 const systemPrompt = () => Type.String({ minLength: 1, maxLength: 20_000 });
@@ -129,8 +106,9 @@ export const ListAgents = Type.Object({ ...PAGE_PARAMETERS }, closed);
 
 export const AgentVersion = Type.Object({ object: Type.Literal('agent_version'), agent_id: Type.String(), version: Type.Integer(), ...BODY, created_at: Timestamp });
 export type AgentVersion = Static<typeof AgentVersion>;
+export const AgentVersionList = listOf(AgentVersion);
 
-/** What a call may change of its agent, for itself. */
+/** What a call may change of its agent's words, for itself. */
 export const Overrides = Type.Object({
   opening_message: Type.Optional(openingMessage()),
   system_prompt: Type.Optional(systemPrompt()),

@@ -1,5 +1,5 @@
 import type { AgentDefinition, Overrides } from './schema.ts';
-import { builtInFields, renderMergeFields } from './merge-fields.ts';
+import { builtInFields, leadFields, renderMergeFields, type MergeLead } from './merge-fields.ts';
 
 /** An agent as a call uses it: merged, defaulted, in plain data. Equal in shape to what a media worker takes. */
 export interface ResolvedAgent {
@@ -32,6 +32,8 @@ export interface ResolveOptions {
   now: Date;
   /** The far end's number, for {{phone_number}}. */
   phoneNumber?: string | undefined;
+  /** Who the call is with, where that is known. */
+  lead?: MergeLead | undefined;
 }
 
 /** Substitutes merge fields and overrides. Throws an Error for a voice that is not a composed pipeline. */
@@ -41,7 +43,7 @@ export function resolveAgentSpec(row: { id: string; version: number; definition:
   if (!stt || !llm || !tts) throw new Error(`Agent ${row.id} speaks through a realtime model, which this version cannot call.`);
   const { overrides = {} } = options;
   const language = overrides.language ?? definition.language;
-  const sources = [options.variables, definition.variables, builtInFields(options.now, definition.timezone, language, options.phoneNumber)];
+  const sources = [options.variables, ...leadFields(options.lead), definition.variables, builtInFields(options.now, definition.timezone, language, options.phoneNumber)];
   const prompt = renderMergeFields(overrides.system_prompt ?? definition.system_prompt, sources);
   const opening = renderMergeFields(overrides.opening_message ?? definition.opening_message, sources);
   const consent = definition.recording.enabled && definition.recording.consent_message ? `${definition.recording.consent_message} ` : '';

@@ -1,6 +1,11 @@
 import { ApiError } from '../../api/errors.ts';
 import type { EngineCatalogue } from './engine-catalogue.ts';
-import type { Voice, VoiceInput } from './schema.ts';
+import type { Fallbacks, FallbacksInput, Voice, VoiceInput } from './voice-schema.ts';
+
+type Component = 'stt' | 'llm' | 'tts' | 'realtime';
+type VoiceParts = Omit<Voice, 'turn_taking'>;
+const COMPOSED = ['stt', 'llm', 'tts'] as const;
+const COMPONENTS = [...COMPOSED, 'realtime'] as const;
 
 /**
  * Fills a voice in: nothing or parts of a pipeline become the whole pipeline.
@@ -10,14 +15,25 @@ export function fillVoice(input: VoiceInput | null | undefined, language: string
   const voice = input ?? {};
   const turn_taking = { interrupt_sensitivity: voice.turn_taking?.interrupt_sensitivity ?? 'normal', silence_wait_ms: voice.turn_taking?.silence_wait_ms ?? 500 };
   const filled = voice.realtime ? realtimeVoice(voice, voice.realtime) : composedVoice(voice, language, engines);
-  for (const component of ['stt', 'llm', 'tts', 'realtime'] as const) requireModel(component, filled[component]?.model, engines);
+  for (const component of COMPONENTS) requireModel(component, filled[component]?.model, engines, `voice.${component}.model`);
   return { ...filled, turn_taking };
 }
 
-type VoiceParts = Omit<Voice, 'turn_taking'>;
+/** Throws ApiError `unknown_model`. */
+export function fillFallbacks({ stt = [], llm = [], tts = [], realtime = [] }: FallbacksInput, engines: EngineCatalogue): Fallbacks {
+  const filled = { stt, llm, tts: tts.map(withVoice), realtime: realtime.map(withVoice) };
+  for (const component of COMPONENTS) {
+    for (const [index, { model }] of filled[component].entries()) requireModel(component, model, engines, `fallbacks.${component}[${index}].model`);
+  }
+  return filled;
+}
+
+function withVoice({ model, voice }: { model: string; voice?: string | null }): { model: string; voice: string | null } {
+  return { model, voice: voice ?? null };
+}
 
 function realtimeVoice(voice: VoiceInput, realtime: NonNullable<VoiceInput['realtime']>): VoiceParts {
-  const also = (['stt', 'llm', 'tts'] as const).find((component) => voice[component] !== undefined);
+  const also = COMPOSED.find((component) => voice[component] !== undefined);
   if (also) throw new ApiError('conflicting_voice', undefined, { param: `voice.${also}` });
   return { realtime: { model: realtime.model, voice: realtime.voice ?? null, language: realtime.language ?? 'auto' } };
 }
@@ -30,9 +46,9 @@ function composedVoice({ stt, llm, tts }: VoiceInput, language: string, { defaul
   };
 }
 
-function requireModel(component: 'stt' | 'llm' | 'tts' | 'realtime', model: string | undefined, engines: EngineCatalogue): void {
+function requireModel(component: Component, model: string | undefined, engines: EngineCatalogue, param: string): void {
   if (model === undefined || engines.isKnownModel(component, model)) return;
-  throw new ApiError('unknown_model', `No engine here has the ${component} model ${model}. GET /v1/engines lists those there are.`, { param: `voice.${component}.model` });
+  throw new ApiError('unknown_model', `No engine here has the ${component} model ${model}. GET /v1/engines lists those there are.`, { param });
 }
 
 /** What is odd about an agent that is accepted all the same. */
