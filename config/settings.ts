@@ -1,4 +1,5 @@
 /** The only place that reads the environment. One table: what it documents is what is read. */
+import { BLOCKED_DESTINATIONS } from './destinations.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
@@ -30,8 +31,16 @@ export interface Settings {
   llmApiKey: string;
   llmModel: string;
   maxCallsPerCore: number;
+  accountConcurrency: number;
+  /** Beginnings of numbers, E.164. */
+  blockedDestinations: string[];
+  maxVoicesPerAccount: number;
   logLevel: LogLevel;
   mediaTimeoutSeconds: number;
+  /** Empty: top-ups are refused. */
+  stripeSecretKey: string;
+  stripeWebhookSecret: string;
+  stripeApiBase: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -69,9 +78,15 @@ const TABLE: { readonly [Key in keyof Settings]: Setting<Settings[Key]> } = {
   llmBaseUrl: { name: 'LLM_BASE_URL', fallback: '', meaning: 'OpenAI-compatible endpoint, e.g. http://127.0.0.1:11434/v1. Empty: the offline agent answers.', parse: webAddress },
   llmApiKey: { name: 'LLM_API_KEY', fallback: '', meaning: 'Its key.', parse: text },
   llmModel: { name: 'LLM_MODEL', fallback: '', meaning: 'Its model.', parse: text },
+  maxVoicesPerAccount: { name: 'MAX_VOICES_PER_ACCOUNT', fallback: '50', meaning: 'Cloned voices that an account may have in each mode.', parse: wholeNumber(0, 10_000) },
   maxCallsPerCore: { name: 'MAX_CALLS_PER_CORE', fallback: '6', meaning: 'Calls admitted at once for each core: what the embedded engines carry.', parse: wholeNumber(1, 1000) },
+  accountConcurrency: { name: 'ACCOUNT_CONCURRENCY', fallback: '20', meaning: 'Calls that one account may have at once.', parse: wholeNumber(1, 100_000) },
+  blockedDestinations: { name: 'BLOCKED_DESTINATIONS', fallback: BLOCKED_DESTINATIONS.join(','), meaning: 'Comma-separated beginnings of numbers that are never called. The default: premium-rate, satellite and unassigned numbers. none: every number may be called.', parse: numberPrefixes },
   logLevel: { name: 'LOG_LEVEL', fallback: 'info', meaning: `One of ${LOG_LEVELS.join(', ')}.`, parse: logLevel },
   mediaTimeoutSeconds: { name: 'MEDIA_TIMEOUT_SECONDS', fallback: '30', meaning: 'Seconds without RTP after which a phone call ends with media_timeout.', parse: wholeNumber(1, 3600) },
+  stripeSecretKey: { name: 'STRIPE_SECRET_KEY', fallback: '', meaning: 'Key of the Stripe account that top-ups are paid to. Empty: credit is given on the console only.', parse: text },
+  stripeWebhookSecret: { name: 'STRIPE_WEBHOOK_SECRET', fallback: '', meaning: 'Signing secret of the Stripe webhook that points to PUBLIC_URL/webhooks/stripe.', parse: text },
+  stripeApiBase: { name: 'STRIPE_API_BASE', fallback: 'https://api.stripe.com', meaning: 'Where Stripe is reached; another address is for tests.', parse: webAddress },
 };
 
 /** Reads and checks every setting. Throws SettingError, a sentence that names the setting that is wrong. */
@@ -82,6 +97,9 @@ export function readSettings(env: Environment = process.env): Settings {
   if (settings.browserPorts === 0) settings.browserPorts = Math.min(httpPort + 1, 65_000);
   if ((settings.llmBaseUrl === '') !== (settings.llmModel === '')) {
     throw new SettingError('LLM_BASE_URL and LLM_MODEL belong together: set both for a language model, or neither for the offline agent.');
+  }
+  if ((settings.stripeSecretKey === '') !== (settings.stripeWebhookSecret === '')) {
+    throw new SettingError('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET belong together: without the second no payment would ever be credited. Set both, or neither.');
   }
   return settings;
 }
@@ -153,6 +171,13 @@ function hostPorts(value: string): string[] {
     throw new Error('must be a comma-separated list of host:port, such as 127.0.0.1:9000,[::1]:9000.');
   }
   return entries;
+}
+
+function numberPrefixes(value: string): string[] {
+  if (value === 'none') return [];
+  const prefixes = value.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  if (prefixes.some((prefix) => !/^\+\d{1,15}$/.test(prefix))) throw new Error('must be none, or a comma-separated list of beginnings of numbers, such as +881,+1900.');
+  return prefixes;
 }
 
 function logLevel(value: string): LogLevel {

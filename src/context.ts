@@ -10,6 +10,11 @@ import type { Webhooks } from './events/webhooks.ts';
 import type { Jobs } from './jobs/jobs.ts';
 import type { EngineCatalogue } from './resources/agents/engine-catalogue.ts';
 import type { KeyCache } from './resources/api-keys/key-cache.ts';
+import type { EngineOffer } from './resources/engines/engine-offer.ts';
+import type { Cloning } from './resources/voices/cloning.ts';
+import type { CallFeed } from './resources/calls/call-feed.ts';
+import type { RequireCredit } from './resources/calls/credit.ts';
+import type { Payments } from './resources/billing/payments.ts';
 import type { LiveCalls } from './resources/calls/live-calls.ts';
 import type { RecordingStorage } from './resources/calls/recording-storage.ts';
 import type { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
@@ -27,9 +32,16 @@ export interface AppContext {
   guard: AddressGuard;
   jobs: Jobs;
   keys: KeyCache;
-  engines: EngineCatalogue;
+  engines: EngineCatalogue & EngineOffer;
+  cloning: Cloning;
   recordings: RecordingStorage;
+  /** What followers of a live call hear. */
+  callFeed: CallFeed;
+  /** Asked before every call; absent: calls cost nothing. */
+  requireCredit?: RequireCredit | undefined;
   trunkChanges: TrunkChanges;
+  /** Undefined: none is configured. */
+  payments: Payments | undefined;
   /** Names this process in rows of live calls. */
   nodeId: string;
   /** Ready to take traffic? Each names itself and says why not. */
@@ -43,6 +55,12 @@ export interface AppOptions {
   rateLimits: RateLimits;
   /** Browser origins that may join realtime sessions besides each account's own. */
   allowedOrigins: string[];
+  /** Calls that an account may have at once. */
+  accountConcurrency: number;
+  /** Cloned voices that an account may have in each mode. */
+  maxVoicesPerAccount: number;
+  /** Beginnings of numbers (E.164) that are not called. */
+  blockedDestinations: readonly string[];
 }
 
 export interface HealthCheck {

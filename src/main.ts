@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { PRICE_BOOK } from '../config/price-book.ts';
 import { readSettings, SettingError, type Settings } from '../config/settings.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -22,7 +23,7 @@ const [{ createLog }, { startGateway }, { welcome }] = await Promise.all([import
 const log = createLog({ level: settings.logLevel });
 let gateway: Gateway;
 try {
-  gateway = await startGateway(settings, log);
+  gateway = await startGateway({ ...settings, priceBook: PRICE_BOOK }, log);
 } catch (error) {
   log.fatal({ error: error instanceof Error ? error.stack : String(error) }, 'the gateway did not start');
   console.error(`Wirevoice did not start: ${error instanceof Error ? error.message : String(error)}`);

@@ -147,7 +147,6 @@ CREATE TABLE top_up (
   created_at timestamptz(3) NOT NULL
 );
 CREATE INDEX top_up_list ON top_up (account_id, livemode, created_at DESC, id DESC);
-CREATE UNIQUE INDEX top_up_payment ON top_up (provider_payment_id) WHERE provider_payment_id IS NOT NULL;
 
 -- What a payment provider has told us, each event once.
 CREATE TABLE payment_event (

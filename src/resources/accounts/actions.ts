@@ -1,8 +1,9 @@
+import { ApiError } from '../../api/errors.ts';
 import type { Keyring } from '../../api/keyring.ts';
 import { newToken } from '../../api/secrets.ts';
 import type { Database, Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
-import { findAllowedOrigins, findFirstAccount, findSession, insertAccount, insertSession, insertSignInToken, lockFirstStart, selectAccountForUpdate, takeSignInToken } from './store.ts';
+import { deleteExpired, existsAccount, findAllowedOrigins, findFirstAccount, findSession, insertAccount, insertSession, insertSignInToken, lockFirstStart, selectAccountForUpdate, takeSignInToken } from './store.ts';
 
 const SIGN_IN_MS = 15 * 60_000;
 const SESSION_MS = 12 * 3_600_000;
@@ -33,6 +34,11 @@ export async function findSessionAccount(db: Database, digest: Buffer, nowMs: nu
   return row && { accountId: row.account_id };
 }
 
+/** Throws ApiError `account_not_found`. */
+export async function requireAccount(db: Queryable, id: string, param = 'id'): Promise<void> {
+  if (!(await existsAccount(db, id))) throw new ApiError('account_not_found', `No account ${id} on this installation.`, { param });
+}
+
 /** Browser origins that may join this account's realtime sessions. */
 export function listAllowedOrigins(db: Database, accountId: string): Promise<string[]> {
   return findAllowedOrigins(db, accountId);
@@ -51,4 +57,9 @@ export async function ensureFirstAccount(db: Queryable, name: string, nowMs: num
   const account = { id: newId(nowMs), name, createdAt: new Date(nowMs) };
   await insertAccount(db, account);
   return { accountId: account.id, isNew: true };
+}
+
+/** Sessions and sign-in tokens that nobody can use any more. */
+export function deleteExpiredSessions(db: Queryable, before: Date, most: number): Promise<number> {
+  return deleteExpired(db, before, most);
 }

@@ -14,6 +14,11 @@ export async function findFirstAccount(db: Queryable): Promise<AccountRow | unde
   return row;
 }
 
+export async function existsAccount(db: Queryable, id: string): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM account WHERE id = $1', [id]);
+  return rows.length > 0;
+}
+
 export async function findAllowedOrigins(db: Queryable, accountId: string): Promise<string[]> {
   const [row] = await db.query<{ allowed_origins: string[] }>('SELECT allowed_origins FROM account WHERE id = $1', [accountId]);
   return row?.allowed_origins ?? [];
@@ -47,4 +52,11 @@ export async function insertSession(db: Queryable, session: { digest: Buffer; ac
 export async function findSession(db: Queryable, digest: Buffer, now: Date): Promise<{ account_id: string } | undefined> {
   const [row] = await db.query<{ account_id: string }>('SELECT account_id FROM console_session WHERE digest = $1 AND expires_at > $2', [digest, now]);
   return row;
+}
+
+/** Sessions and tokens that expired before `before`, at most `most` of each; how many went. */
+export async function deleteExpired(db: Queryable, before: Date, most: number): Promise<number> {
+  const sessions = await db.query('DELETE FROM console_session WHERE digest IN (SELECT digest FROM console_session WHERE expires_at < $1 LIMIT $2) RETURNING 1 AS gone', [before, most]);
+  const tokens = await db.query('DELETE FROM sign_in_token WHERE digest IN (SELECT digest FROM sign_in_token WHERE expires_at < $1 LIMIT $2) RETURNING 1 AS gone', [before, most]);
+  return Math.max(sessions.length, tokens.length);
 }

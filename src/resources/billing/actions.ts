@@ -1,8 +1,12 @@
 import { ApiError } from '../../api/errors.ts';
+import type { AppContext } from '../../context.ts';
 import type { Queryable } from '../../db/database.ts';
+import { requireAccount } from '../accounts/actions.ts';
 import { noteCharged, recordUsage } from '../usage/actions.ts';
-import { selectBalance } from './ledger-store.ts';
+import { lockBalance, selectBalance, selectBySource, type TransactionRow } from './ledger-store.ts';
 import { move } from './ledger.ts';
+import type { GiveCredit, UpdateBilling } from './schema.ts';
+import { selectSettings, upsertSettings } from './store.ts';
 
 export { priceOf, pricesOf } from './prices.ts';
 
@@ -45,4 +49,35 @@ export async function requireCredit(db: Queryable, { accountId, livemode, amount
   if (!livemode || amountMicros === 0) return;
   const available = (await selectBalance(db, accountId))?.available_micros ?? 0;
   if (available < amountMicros) throw new ApiError('insufficient_credits', `This needs ${amountMicros} micro-USD, and ${available} are available. Top up first.`);
+}
+
+/** Credit that an operator gives, or takes back, by hand. Throws ApiError `account_not_found`, `insufficient_credits`. */
+export function giveCredit({ db, clock }: Pick<AppContext, 'db' | 'clock'>, given: GiveCredit, id: string): Promise<TransactionRow> {
+  return db.transaction(async (transaction) => {
+    await requireAccount(transaction, given.account_id, 'account_id');
+    const { row } = await move(transaction, {
+      accountId: given.account_id, type: given.amount_micros > 0 ? 'credit' : 'adjustment', amountMicros: BigInt(given.amount_micros), against: 'adjustments',
+      sourceKey: `credit:${id}`, note: given.note, nowMs: clock.now(),
+    });
+    return row;
+  });
+}
+
+/** What `giveCredit` did with this id. */
+export async function givenCredit(db: Queryable, id: string): Promise<TransactionRow> {
+  return await selectBySource(db, `credit:${id}`) as TransactionRow;
+}
+
+/** Changes the settings that were sent. */
+export function changeSettings({ db, clock }: Pick<AppContext, 'db' | 'clock'>, accountId: string, body: UpdateBilling): Promise<void> {
+  return db.transaction(async (transaction) => {
+    await lockBalance(transaction, accountId);
+    const settings = await selectSettings(transaction, accountId);
+    const { low_balance_threshold_micros: low, auto_top_up: auto } = body;
+    await upsertSettings(transaction, accountId, {
+      low_balance_threshold_micros: low === undefined ? settings.low_balance_threshold_micros : (low ?? 0),
+      auto_top_up_threshold_micros: auto === undefined ? settings.auto_top_up_threshold_micros : (auto?.threshold_micros ?? null),
+      auto_top_up_amount_micros: auto === undefined ? settings.auto_top_up_amount_micros : (auto?.amount_micros ?? null),
+    }, new Date(clock.now()));
+  });
 }
