@@ -8,6 +8,8 @@ CREATE TABLE lead (
   account_id char(24) NOT NULL REFERENCES account,
   livemode boolean NOT NULL,
   name text NOT NULL,
+  -- The name without case and accents, for `q`; made by the program, since lower() knows ASCII only in the C locale.
+  search_name text NOT NULL,
   phone_number text NOT NULL,
   tags text[] NOT NULL DEFAULT '{}',
   fields jsonb NOT NULL DEFAULT '{}',
@@ -26,7 +28,7 @@ CREATE UNIQUE INDEX lead_once ON lead (account_id, livemode, phone_number);
 CREATE INDEX lead_list ON lead (account_id, livemode, created_at DESC, id DESC);
 CREATE INDEX lead_qualified ON lead (account_id, livemode, created_at DESC, id DESC) WHERE qualified;
 CREATE INDEX lead_tags ON lead USING gin (tags);
-CREATE INDEX lead_search ON lead USING gin (lower(name || ' ' || phone_number || ' ' || coalesce(email, '')) gin_trgm_ops);
+CREATE INDEX lead_search ON lead USING gin ((search_name || ' ' || phone_number || ' ' || lower(coalesce(email, ''))) gin_trgm_ops);
 
 -- What an import answered, for a retry whose first answer was lost.
 CREATE TABLE lead_import (
