@@ -8,7 +8,7 @@ import { UserAgent } from '../sip/user-agent.ts';
 import { endLeasesOf } from './api/idempotency-store.ts';
 import { makeKeyring, readMasterKey } from './api/keyring.ts';
 import { ApiError } from './api/errors.ts';
-import { DEFAULT_RATE_LIMITS } from './api/rate-limit.ts';
+import { rateLimits } from './api/rate-limit.ts';
 import { PUBLISHED_VERSIONS } from './api/versions/history.ts';
 import { buildApp } from './app.ts';
 import { Admission } from './calls/admission.ts';
@@ -22,6 +22,7 @@ import type { AppContext } from './context.ts';
 import { openDatabase, type Database } from './db/database.ts';
 import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
+import { embeddedSpeak } from './embedded-speak.ts';
 import { engineCatalogue } from './engine-catalogue.ts';
 import { SpeechPool } from './engines/local/speech-pool.ts';
 import { AddressGuard } from './events/address-guard.ts';
@@ -29,14 +30,20 @@ import { Webhooks } from './events/webhooks.ts';
 import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
 import { Jobs } from './jobs/jobs.ts';
+import { keepOnlySoLong } from './jobs/retention.ts';
+import { RETENTIONS } from './retention.ts';
 import { openServerSession } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import { loadPriceBook, type BookPrice } from './resources/billing/prices.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
+import { CallFeed } from './resources/calls/call-feed.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
 import { handleCampaignJobs } from './resources/campaigns/jobs.ts';
+import { handleDocumentJobs } from './resources/knowledge-bases/processing.ts';
 import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
+import { handleVoiceJobs } from './resources/voices/clone-run.ts';
+import { cloning, SimulatedCloner } from './resources/voices/simulated-cloner.ts';
 import { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
 
 /** What the gateway is told; main.ts reads it from the environment, a test writes it down. */
@@ -58,6 +65,10 @@ export interface GatewaySettings {
   llmApiKey: string;
   llmModel: string;
   maxCallsPerCore: number;
+  accountConcurrency: number;
+  blockedDestinations: string[];
+  maxVoicesPerAccount: number;
+  rateLimits: Readonly<Record<string, number>>;
   mediaTimeoutSeconds: number;
   priceBook: readonly BookPrice[];
   stripeSecretKey: string;
@@ -104,28 +115,36 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   const webhooks = new Webhooks({ db, keyring, guard, log });
   stops.push(() => webhooks.close());
   const recordings = new FileRecordings(join(settings.dataDir, 'recordings'));
-  const calls: CallsContext = { db, events: webhooks, recordings, nodeId: nodeId(settings.dataDir) };
+  const calls: CallsContext = { db, events: webhooks, recordings, nodeId: nodeId(settings.dataDir), callFeed: new CallFeed() };
   const lost = await endLostCalls(calls, repairWav);
   if (lost > 0) log.warn({ calls: lost }, 'calls that a killed process had were ended with node_lost');
 
   const pool = await pooling;
   log.info({ priorities: pool.priorities }, 'media workers are up');
   const control = callControl(settings, pool, calls, log);
+  const spoken = embeddedSpeak(speech);
+  stops.push(() => spoken.close());
   const context: AppContext = {
     db, log, keyring, clock: systemClock, versions: PUBLISHED_VERSIONS, jobs: new Jobs({ db, clock: systemClock, log }), keys: new KeyCache(db, keyring, systemClock), liveCalls: control, events: webhooks, webhooks, guard, recordings,
-    engines: engineCatalogue(settings.llmModel === '' ? undefined : settings.llmModel),
+    engines: engineCatalogue({ llm: settings.llmModel === '' ? undefined : settings.llmModel }),
+    cloning: cloning(new SimulatedCloner(spoken.speak)),
     checks: healthChecks(db, pool, control),
     trunkChanges: new TrunkChanges(),
     payments: await openPayments(settings),
     nodeId: calls.nodeId,
-    options: { publicUrl: settings.publicUrl, rateLimits: DEFAULT_RATE_LIMITS, allowedOrigins: originsOf(settings.publicUrl) },
+    callFeed: calls.callFeed,
+    options: { publicUrl: settings.publicUrl, rateLimits: rateLimits(settings.rateLimits), maxVoicesPerAccount: settings.maxVoicesPerAccount, allowedOrigins: originsOf(settings.publicUrl),
+      accountConcurrency: settings.accountConcurrency, blockedDestinations: settings.blockedDestinations },
   };
   await endLeasesOf(db, context.nodeId, new Date());
   const first = await firstStart(context);
   const listen = await prepareHttp(settings, context, control, stops);
   stops.push(() => context.jobs.close(), () => context.keys.close());
+  await keepOnlySoLong(context, RETENTIONS);
   context.keys.start();
   handleCampaignJobs(context);
+  handleDocumentJobs(context);
+  handleVoiceJobs(context);
   context.jobs.start();
   await speech.ready();
   const agent = await startSip(settings, context, control, pool, stops);

@@ -14,14 +14,23 @@ export interface RateLimits {
   unauthenticated: Rate;
 }
 
-export const DEFAULT_RATE_LIMITS: RateLimits = {
-  read: { perSecond: 100, burst: 200 },
-  write: { perSecond: 25, burst: 50 },
-  call: { perSecond: 5, burst: 10 },
-  accountRead: { perSecond: 400, burst: 800 },
-  accountWrite: { perSecond: 100, burst: 200 },
-  unauthenticated: { perSecond: 5, burst: 50 },
-};
+/** Requests a second: of a key (`read`, `write`, `call`), of an account, of an address without a valid key. */
+export const RATES_PER_SECOND: Readonly<Record<keyof RateLimits, number>> = { read: 100, write: 25, call: 5, accountRead: 400, accountWrite: 100, unauthenticated: 5 };
+/** How much may come at once, in seconds of the rate; strangers get ten, for a page loads many things. */
+const BURST_SECONDS = 2;
+const STRANGERS_BURST_SECONDS = 10;
+
+/** The limits with some of the rates changed. */
+export function rateLimits(changed: Readonly<Partial<Record<string, number>>> = {}): RateLimits {
+  const limit = (name: keyof RateLimits, burstSeconds = BURST_SECONDS): Rate => {
+    const perSecond = changed[name] ?? RATES_PER_SECOND[name];
+    return { perSecond, burst: Math.max(1, Math.ceil(perSecond * burstSeconds)) };
+  };
+  return {
+    read: limit('read'), write: limit('write'), call: limit('call'), accountRead: limit('accountRead'), accountWrite: limit('accountWrite'),
+    unauthenticated: limit('unauthenticated', STRANGERS_BURST_SECONDS),
+  };
+}
 
 export interface Verdict {
   allowed: boolean;

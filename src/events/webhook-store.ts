@@ -22,6 +22,9 @@ export interface DeliveryRow {
 
 interface ConfigRow { url: string | null; enabled: boolean; events: EventId[]; secret: Buffer | null }
 
+/** How long records of attempts are kept. */
+export const DELIVERY_MONTHS = 3;
+
 const place = (accountId: string): string => `webhook:secret:${accountId}`;
 
 /** An account that never configured webhooks is subscribed to everything, with no url to send it to. */
@@ -48,9 +51,10 @@ export async function insertDelivery(db: Database, accountId: string, row: Deliv
   );
 }
 
-export async function selectDeliveries(db: Queryable, accountId: string, status: string | undefined, page: PageRequest): Promise<DeliveryRow[]> {
-  const conditions = ['account_id = $1', ...(status === undefined ? [] : ['status = $2'])];
-  const { sql, values } = pageSql(page, conditions, [accountId, ...(status === undefined ? [] : [status])], 'occurred_at');
+/** Attempts since `since`: what is older is past its time, deleted or not. */
+export async function selectDeliveries(db: Queryable, accountId: string, status: string | undefined, since: Date, page: PageRequest): Promise<DeliveryRow[]> {
+  const conditions = ['account_id = $1', 'occurred_at >= $2', ...(status === undefined ? [] : ['status = $3'])];
+  const { sql, values } = pageSql(page, conditions, [accountId, since, ...(status === undefined ? [] : [status])], 'occurred_at');
   return db.query<DeliveryRow>(`SELECT * FROM webhook_delivery ${sql}`, values);
 }
 

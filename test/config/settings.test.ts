@@ -45,3 +45,10 @@ t.test('the table documents every setting', (t) => {
   for (const name of ['PORT', 'PUBLIC_ADDRESS', 'RTP_PORTS', 'DATABASE_URL', 'MAX_CALLS_PER_CORE']) t.match(settingsAsMarkdown(), `\`${name}\``);
   t.end();
 });
+
+t.test('rate limits', (t) => {
+  t.match(readSettings({}).rateLimits, { read: 100, write: 25, call: 5 });
+  t.same(readSettings({ RATE_LIMITS: 'read=1000, call=0.5' }).rateLimits, { read: 1000, call: 0.5 });
+  for (const wrong of ['read', 'read=', 'read=-1', 'read=0', 'read=fast', 'reads=1', 'read=1;write=2']) t.throws(() => readSettings({ RATE_LIMITS: wrong }), /RATE_LIMITS.*read=100/, wrong);
+  t.end();
+});

@@ -6,13 +6,14 @@ import type { App } from '../../src/api/app-type.ts';
 import { ApiError } from '../../src/api/errors.ts';
 import { makeKeyring } from '../../src/api/keyring.ts';
 import { createLog } from '../../src/api/log.ts';
-import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../src/api/rate-limit.ts';
+import { RATES_PER_SECOND, type RateLimits } from '../../src/api/rate-limit.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import { PUBLISHED_VERSIONS, type VersionHistory } from '../../src/api/versions/history.ts';
 import { SCOPES, type Scope } from '../../src/api/scopes.ts';
 import { buildApp, type Extension } from '../../src/app.ts';
 import type { Clock } from '../../src/clock.ts';
 import type { AppContext } from '../../src/context.ts';
+import { engineCatalogue } from '../../src/engine-catalogue.ts';
 import { AddressGuard } from '../../src/events/address-guard.ts';
 import type { AccountEvent } from '../../src/events/event.ts';
 import { Webhooks } from '../../src/events/webhooks.ts';
@@ -23,13 +24,17 @@ import { makeApiKey } from '../../src/resources/api-keys/actions.ts';
 import type { Payments } from '../../src/resources/billing/payments.ts';
 import { loadPriceBook } from '../../src/resources/billing/prices.ts';
 import { FileRecordings } from '../../src/resources/calls/recording-storage.ts';
-import type { LiveCalls, RealtimeRequest } from '../../src/resources/calls/live-calls.ts';
+import { CallFeed } from '../../src/resources/calls/call-feed.ts';
+import type { CallCommand, CommandOutcome, LiveCalls, PlaceRequest, RealtimeRequest, TransferRequest } from '../../src/resources/calls/live-calls.ts';
+import type { RequireCredit } from '../../src/resources/calls/credit.ts';
+import type { Cloning } from '../../src/resources/voices/cloning.ts';
+import { cloning, SimulatedCloner } from '../../src/resources/voices/simulated-cloner.ts';
 import { TrunkChanges } from '../../src/resources/sip-trunks/trunk-changes.ts';
 import { newId } from '../../src/db/id.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** Rates that no test meets by accident. */
-const GENEROUS: RateLimits = Object.fromEntries(Object.keys(DEFAULT_RATE_LIMITS).map((name) => [name, { perSecond: 1e6, burst: 1e6 }])) as unknown as RateLimits;
+const GENEROUS: RateLimits = Object.fromEntries(Object.keys(RATES_PER_SECOND).map((name) => [name, { perSecond: 1e6, burst: 1e6 }])) as unknown as RateLimits;
 
 /** Wall clock that moves only when told. */
 export class TestClock implements Clock {
@@ -61,6 +66,14 @@ export class FakeLiveCalls implements LiveCalls {
   readonly opened: RealtimeRequest[] = [];
   readonly hungUp: string[] = [];
   full = false;
+  readonly placed: PlaceRequest[] = [];
+  readonly commands: { callId: string; command: CallCommand }[] = [];
+  readonly transfers: ({ callId: string } & TransferRequest)[] = [];
+  /** What stands in the way of dialling and of transfers. */
+  refusal: ApiError | undefined;
+  /** What becomes of a dialling. */
+  onPlace: (request: PlaceRequest) => Promise<void> = () => Promise.resolve();
+  outcome: CommandOutcome = 'done';
   /** What a hang-up does to the call's row. */
   onHangUp: (callId: string) => Promise<void> = () => Promise.resolve();
 
@@ -68,6 +81,29 @@ export class FakeLiveCalls implements LiveCalls {
     this.hungUp.push(callId);
     await this.onHangUp(callId);
     return true;
+  }
+
+  mayPlace(): void {
+    if (this.refusal) throw this.refusal;
+  }
+
+  async place(request: PlaceRequest): Promise<void> {
+    this.placed.push(request);
+    await this.onPlace(request);
+  }
+
+  command(callId: string, command: CallCommand): Promise<CommandOutcome> {
+    if (this.outcome === 'done') this.commands.push({ callId, command });
+    return Promise.resolve(this.outcome);
+  }
+
+  mayTransfer(): void {
+    if (this.refusal) throw this.refusal;
+  }
+
+  transfer(callId: string, request: TransferRequest): Promise<void> {
+    this.transfers.push({ callId, ...request });
+    return Promise.resolve();
   }
 
   openRealtime(request: RealtimeRequest): Promise<{ url: string }> {
@@ -106,11 +142,16 @@ export interface ApiHarness {
 }
 
 export interface HarnessOptions {
+  /** Calls an account may have at once; more than any test makes by accident. */
+  accountConcurrency?: number;
+  requireCredit?: RequireCredit;
   rateLimits?: RateLimits;
   versions?: VersionHistory;
   extensions?: Extension[];
   allowPrivateAddresses?: string[];
   payments?: Payments;
+  /** Test mode is simulated, and live mode has no provider, when absent. */
+  cloning?: Cloning;
 }
 
 /** The whole HTTP side on a real PostgreSQL; only the calls are fakes. */
@@ -129,13 +170,15 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
   const keys = new KeyCache(database.db, keyring, clock);
   const context: AppContext = {
     db: database.db, log, keyring, clock, versions: options.versions ?? PUBLISHED_VERSIONS, liveCalls, webhooks, guard, jobs: new Jobs({ db: database.db, clock, log }), keys, events: { emit: (event) => { events.push(event); }, forget: (objectId) => { forgotten.push(objectId); } },
+    cloning: options.cloning ?? cloning(new SimulatedCloner()),
     engines: {
+      ...engineCatalogue(),
       isKnownModel: (component, model) => model.startsWith('local/') && component !== 'realtime',
       speaks: (_component, _model, language) => language.startsWith('en'),
       defaults: { stt: 'local/ear', llm: 'local/mind', tts: 'local/mouth', ttsVoice: 'plain' },
     },
-    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), payments: options.payments, nodeId: 'node_test', checks: [],
-    options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, allowedOrigins: ['http://localhost:8080'] },
+    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), payments: options.payments, nodeId: 'node_test', callFeed: new CallFeed(), requireCredit: options.requireCredit, checks: [],
+    options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, maxVoicesPerAccount: 50, allowedOrigins: ['http://localhost:8080'], accountConcurrency: options.accountConcurrency ?? 1000, blockedDestinations: ['+881', '+1900'] },
   };
   await loadPriceBook(database.db, PRICE_BOOK, clock.now());
   const app = await buildApp(context, options.extensions ?? []);

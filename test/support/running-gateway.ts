@@ -66,7 +66,7 @@ function defaults(dataDir: string, webhooks: WebhookReceiver): GatewaySettings {
   return {
     port: 0, host: '127.0.0.1', publicUrl: 'http://localhost:8080', sipPort: 0, publicAddress: '127.0.0.1', rtpPorts: RTP_PORTS, browserPorts: 0,
     dataDir, databaseUrl: '', masterKey: '', mediaWorkers: 0, drainSeconds: 0, allowPrivateAddresses: [webhooks.hostPort],
-    llmBaseUrl: '', llmApiKey: '', llmModel: '', maxCallsPerCore: 6, accountConcurrency: 20, blockedDestinations: [], maxVoicesPerAccount: 50, mediaTimeoutSeconds: 30,
+    llmBaseUrl: '', llmApiKey: '', llmModel: '', maxCallsPerCore: 6, accountConcurrency: 20, blockedDestinations: [], maxVoicesPerAccount: 50, mediaTimeoutSeconds: 30, rateLimits: {},
     priceBook: PRICE_BOOK, stripeSecretKey: '', stripeWebhookSecret: '', stripeApiBase: 'https://api.stripe.com',
   };
 }

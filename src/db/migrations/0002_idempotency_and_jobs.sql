@@ -37,3 +37,5 @@ CREATE TABLE job (
 );
 CREATE INDEX job_due ON job (run_at) WHERE failed_at IS NULL;
 CREATE UNIQUE INDEX job_name ON job (kind, name) WHERE name IS NOT NULL AND failed_at IS NULL;
+
+CREATE INDEX webhook_delivery_age ON webhook_delivery (occurred_at);

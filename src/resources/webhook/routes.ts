@@ -2,13 +2,14 @@ import type { App } from '../../api/app-type.ts';
 import { readPage, toPage } from '../../api/pagination.ts';
 import { iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
-import { selectDeliveries, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
+import { DELIVERY_MONTHS, selectDeliveries, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
+import { monthsAgo } from '../../jobs/retention.ts';
 import { changeWebhook, readWebhook, rotateWebhookSecret, testWebhook } from './actions.ts';
 import { ListDeliveries, TestWebhook, UpdateWebhook, Webhook, WebhookDelivery, WebhookDeliveryList, WebhookSecret } from './schema.ts';
 
 /** `/v1/webhook`: where the account's events go, and how that went. */
 export function webhookRoutes(app: App, context: AppContext): void {
-  const { db, keyring } = context;
+  const { db, keyring, clock } = context;
   const read = { scope: 'webhooks:read' } as const;
   const write = { scope: 'webhooks:write' } as const;
 
@@ -26,7 +27,7 @@ export function webhookRoutes(app: App, context: AppContext): void {
   app.get('/v1/webhook/deliveries', { config: read, schema: { summary: 'List webhook deliveries', description: 'One record per attempt, newest first, kept for three months.', querystring: ListDeliveries, response: { 200: WebhookDeliveryList } } }, async (request) => {
     const { status } = request.query;
     const page = readPage(keyring, request.query, 'webhook-deliveries', { accountId: request.principal.accountId }, { status });
-    const rows = await selectDeliveries(db, request.principal.accountId, status, page);
+    const rows = await selectDeliveries(db, request.principal.accountId, status, monthsAgo(DELIVERY_MONTHS)(new Date(clock.now())), page);
     return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
   });
 
