@@ -6,6 +6,8 @@ export interface MultipartRules {
   files: string;
   maxFiles: number;
   maxFileBytes: number;
+  /** Of the whole form: one more answers `body_too_large`. */
+  maxBytes?: number;
   /** What one file over `maxFileBytes`, and one over `maxFiles`, answers. */
   tooLarge: ErrorCode;
   tooMany: ErrorCode;

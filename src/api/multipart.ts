@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import multipart, { type MultipartFile } from '@fastify/multipart';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { App } from './app-type.ts';
 import { ApiError } from './errors.ts';
@@ -30,16 +31,32 @@ async function readForm(request: FastifyRequest, rules: MultipartRules): Promise
   const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const uploads: Upload[] = [];
   const limits = { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES, fieldNameSize: FIELD_NAME_BYTES, fileSize: rules.maxFileBytes, files: rules.maxFiles, parts: MAX_FIELDS + rules.maxFiles };
-  try {
+  const readParts = async (): Promise<void> => {
     for await (const part of request.parts({ limits })) {
       if (part.type === 'file') uploads.push(await readFile(part, rules, uploads.length));
       else fields[part.fieldname] = valueOf(part.fieldname, String(part.value), part.valueTruncated, rules);
     }
+  };
+  try {
+    await Promise.race([readParts(), overflow(request.raw, rules.maxBytes ?? Infinity)]);
   } catch (error) {
+    // The rest is let pass by, so that a client that is still sending hears the answer.
+    request.raw.unpipe().resume();
     throw asApiError(error, rules);
   }
   request.uploads = uploads;
   request.body = { ...fields };
+}
+
+/** Never resolves; rejects at the byte over. */
+function overflow(body: IncomingMessage, maxBytes: number): Promise<never> {
+  return new Promise((_, reject) => {
+    let bytes = 0;
+    body.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > maxBytes) reject(new ApiError('body_too_large'));
+    });
+  });
 }
 
 async function readFile(part: MultipartFile, rules: MultipartRules, position: number): Promise<Upload> {

@@ -4,7 +4,7 @@ CREATE TABLE voice (
   id char(24) PRIMARY KEY,
   account_id char(24) NOT NULL REFERENCES account,
   livemode boolean NOT NULL,
-  status text NOT NULL CHECK (status IN ('cloning', 'abandoned', 'ready')),
+  status text NOT NULL CHECK (status IN ('cloning', 'abandoned', 'cleaning', 'ready')),
   slot integer,
   name text NOT NULL,
   description text,
