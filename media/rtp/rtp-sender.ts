@@ -2,7 +2,8 @@
 import { randomInt } from 'node:crypto';
 import { encodeG711, type G711Codec } from '../codec/g711.ts';
 import { HalfBandDown } from '../half-band.ts';
-import { RTP_HEADER_BYTES, writeRtpHeader, type RtpHeader } from './packet.ts';
+import { DtmfSender } from './dtmf-sender.ts';
+import { buildRtp, RTP_HEADER_BYTES, writeRtpHeader, type RtpHeader } from './packet.ts';
 
 const UNITS_PER_MS = 8;
 const FRAME_MS = 20;
@@ -14,7 +15,7 @@ const MAX_READY = 4;
 /** A break in writing this long is a pause: timestamps follow wall time and the next packet is marked. */
 const PAUSE_MS = 300;
 
-export interface SendFormat { codec: G711Codec; payloadType: number; ptimeMs: number }
+export interface SendFormat { codec: G711Codec; payloadType: number; telephoneEventPayloadType?: number; ptimeMs: number }
 
 export class RtpSender {
   readonly #send: (packet: Uint8Array) => void;
@@ -31,6 +32,9 @@ export class RtpSender {
   #payloadBytes = FRAME_UNITS;
   #paused = false;
   #lastWriteAt: number | undefined;
+  #keyPayloadType: number | undefined;
+  #keys: DtmfSender | undefined;
+  #keyTimestamp = 0;
   #packets = 0;
   #octets = 0;
 
@@ -63,6 +67,8 @@ export class RtpSender {
     this.#codec = format.codec;
     this.#header.payloadType = format.payloadType;
     this.#payloadBytes = format.ptimeMs * UNITS_PER_MS;
+    this.#keyPayloadType = format.telephoneEventPayloadType;
+    if (this.#keyPayloadType === undefined) this.#keys = undefined;
     this.#buffers = Array.from({ length: BUFFERS }, () => new Uint8Array(RTP_HEADER_BYTES + this.#payloadBytes));
     this.#filled = 0;
   }
@@ -70,6 +76,14 @@ export class RtpSender {
   /** While paused nothing is sent and time goes on; the first packet after it is marked as the start of a talkspurt. */
   setPaused(paused: boolean): void {
     this.#paused = paused;
+  }
+
+  /** Sends keys (`DtmfSender.press`) in place of sound. Undefined: the peer takes none. False: too many wait. */
+  press(digits: string): boolean | undefined {
+    if (this.#keyPayloadType === undefined) return undefined;
+    if (digits === '') return true;
+    this.#keys ??= new DtmfSender();
+    return this.#keys.press(digits);
   }
 
   /** Encodes the next 20 ms; `flush` sends every packet that it completed. */
@@ -82,6 +96,7 @@ export class RtpSender {
       this.#skip(FRAME_UNITS);
       return;
     }
+    if (this.#keys !== undefined && this.#sendKey(this.#keys)) return;
     for (let from = 0; from < FRAME_UNITS; ) {
       const count = Math.min(FRAME_UNITS - from, this.#payloadBytes - this.#filled);
       const packet = this.#buffers[this.#turn]!;
@@ -114,6 +129,23 @@ export class RtpSender {
     this.#packets++;
     this.#octets += this.#payloadBytes;
     if (++this.#ready === MAX_READY) this.flush();
+  }
+
+  /** Puts a key's packet in place of this frame's sound; false when no key sounds. */
+  #sendKey(keys: DtmfSender): boolean {
+    const key = keys.next();
+    if (key === undefined) return false;
+    this.flush();
+    if (key.first) {
+      this.#skip(0);
+      this.#keyTimestamp = this.#header.timestamp;
+    }
+    this.#send(buildRtp({ ...this.#header, marker: key.first, payloadType: this.#keyPayloadType ?? 0, timestamp: this.#keyTimestamp }, key.payload));
+    this.#header.sequence = (this.#header.sequence + 1) & 0xffff;
+    this.#packets++;
+    this.#octets += key.payload.length;
+    this.#skip(FRAME_UNITS);
+    return true;
   }
 
   #skip(units: number): void {

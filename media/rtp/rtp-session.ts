@@ -164,6 +164,11 @@ export class RtpSession {
     if (!this.#closed) this.#sender.flush();
   }
 
+  /** Sends keys as telephone-events in place of sound; none: asks. Undefined: the peer takes none. False: too many wait. */
+  sendDtmf(digits: string): boolean | undefined {
+    return this.#sender.press(digits);
+  }
+
   /** A re-INVITE moved the peer. The lock opens again only for an address that differs from the one signalled before. */
   setRemote(remote: RtpAddress): void {
     const moved = canonical(remote);

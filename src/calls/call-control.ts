@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EndReason } from '../end-reason.ts';
-import type { LiveCalls, RealtimeRequest } from '../resources/calls/live-calls.ts';
+import type { CallCommand, CommandOutcome, LiveCalls, RealtimeRequest } from '../resources/calls/live-calls.ts';
 import type { CallRecords } from './call-records.ts';
 import { LiveCall } from './live-call.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -13,7 +13,7 @@ export interface CallControlOptions {
   capacity: number;
   /** `ws://…` address of the socket for this session, given the worker's own port. */
   browserUrl: (sessionId: string, browserPort: number) => string;
-  refuse: (code: 'concurrency_limit' | 'service_unavailable', message: string) => Error;
+  refuse: (code: 'concurrency_limit' | 'service_unavailable' | 'dialling_unavailable' | 'transfer_unavailable', message: string) => Error;
   log: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
 }
 
@@ -67,6 +67,26 @@ export class CallControl implements LiveCalls {
     call.hangUp(reason);
     await call.done;
     return true;
+  }
+
+  mayPlace(): void {
+    throw this.#options.refuse('dialling_unavailable', 'This version cannot place telephone calls.');
+  }
+
+  place(): Promise<void> {
+    return Promise.reject(this.#options.refuse('dialling_unavailable', 'This version cannot place telephone calls.'));
+  }
+
+  mayTransfer(): void {
+    throw this.#options.refuse('transfer_unavailable', 'This version cannot transfer calls.');
+  }
+
+  transfer(): Promise<void> {
+    return Promise.reject(this.#options.refuse('transfer_unavailable', 'This version cannot transfer calls.'));
+  }
+
+  command(callId: string, command: CallCommand): Promise<CommandOutcome> {
+    return this.#calls.get(callId)?.command(command) ?? Promise.resolve('not_in_progress');
   }
 
   async openRealtime(request: RealtimeRequest): Promise<{ url: string }> {

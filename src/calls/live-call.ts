@@ -1,7 +1,7 @@
 import type { EndReason } from '../end-reason.ts';
 import type { CallEnd, CallRecords } from './call-records.ts';
 import type { WorkerPool } from './worker-pool.ts';
-import type { CallLogEntry, CallSummary, FromWorker, OpenCall } from './worker-protocol.ts';
+import type { CallCommand, CallLogEntry, CallSummary, CommandOutcome, FromWorker, OpenCall } from './worker-protocol.ts';
 
 export interface LiveCallOptions {
   callId: string;
@@ -28,6 +28,9 @@ export class LiveCall {
   #answeredAt: Date | undefined;
   #callerSpoke = false;
   #ended = false;
+  /** Commands that the worker has not answered. */
+  readonly #commands = new Map<number, (outcome: CommandOutcome) => void>();
+  #commandNumber = 0;
 
   constructor(options: LiveCallOptions) {
     this.#options = options;
@@ -52,6 +55,16 @@ export class LiveCall {
 
   hangUp(reason: EndReason): void {
     this.#options.pool.tell({ type: 'hangUp', callId: this.callId, reason });
+  }
+
+  /** Has the worker do something; a call that ends first answers `not_in_progress`. */
+  command(command: CallCommand): Promise<CommandOutcome> {
+    if (this.#ended) return Promise.resolve('not_in_progress');
+    const number = this.#commandNumber++;
+    const { promise, resolve } = Promise.withResolvers<CommandOutcome>();
+    this.#commands.set(number, resolve);
+    this.#options.pool.tell({ type: 'command', callId: this.callId, number, command });
+    return promise;
   }
 
   /** `at` is now where the entry does not say. */
@@ -81,6 +94,10 @@ export class LiveCall {
         if (this.#pending < MAX_PENDING_WRITES) this.#write('log', () => records.log(this.callId, { at, ...entry }));
         break;
       }
+      case 'commandDone':
+        this.#commands.get(message.number)?.(message.outcome);
+        this.#commands.delete(message.number);
+        break;
       case 'ended': this.#end(message.reason, message.detail, message.summary); break;
     }
   }
@@ -89,6 +106,7 @@ export class LiveCall {
     if (this.#ended) return;
     this.#ended = true;
     this.#opened.resolve(undefined);
+    for (const answer of this.#commands.values()) answer('not_in_progress');
     this.#options.onEnded(reason, detail);
     const end: CallEnd = {
       status: this.#status(reason),

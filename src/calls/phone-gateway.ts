@@ -10,7 +10,7 @@ export type InboundRoute =
   | { kind: 'unknown_source' }
   | { kind: 'unknown_number' }
   | { kind: 'no_agent' }
-  | { kind: 'route'; codecs: ('PCMU' | 'PCMA')[]; accept: (call: { from: string; to: string; sipCallId: string }) => Promise<AcceptedCall> };
+  | { kind: 'route'; codecs: ('PCMU' | 'PCMA')[]; accept: (call: { from: string; to: string; sipCallId: string }) => Promise<AcceptedCall | { refused: string }> };
 
 export interface PhoneGatewayOptions {
   control: CallControl;
@@ -56,7 +56,7 @@ export class PhoneGateway {
       invite.reject(503, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
       return;
     }
-    let accepted: AcceptedCall;
+    let accepted: AcceptedCall | { refused: string };
     try {
       const negotiated = this.#negotiate(invite, route.codecs);
       if (!negotiated) {
@@ -67,6 +67,12 @@ export class PhoneGateway {
     } catch (error) {
       control.release();
       throw error;
+    }
+    if ('refused' in accepted) {
+      control.release();
+      this.#options.log.warn({ sipCallId: invite.callId, calledUser, rule: accepted.refused }, 'inbound call refused with 503');
+      invite.reject(503, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
+      return;
     }
     await new PhoneCall(invite, accepted, route.codecs, this.#options).run((call) => this.#traces.follow(invite.callId, call));
   }

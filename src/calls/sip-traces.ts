@@ -4,16 +4,19 @@ import type { LiveCall } from './live-call.ts';
 /** Dialogs whose messages are kept until their call lives; the oldest goes first. */
 const MAX_WAITING = 200;
 const MAX_ENTRIES = 32;
+/** Messages of a call that are kept whole, and how much of each; of more, the log has the first line. */
+const MAX_MESSAGES = 200;
+const MAX_MESSAGE_CHARS = 16_384;
 
 /** SIP messages on their way into the log of the call they belong to. An INVITE is seen before its call exists. */
 export class SipTraces {
   readonly #waiting = new Map<string, TraceEntry[]>();
-  readonly #live = new Map<string, LiveCall>();
+  readonly #live = new Map<string, { call: LiveCall; messages: number }>();
 
   add(entry: TraceEntry): void {
-    const call = this.#live.get(entry.callId);
-    if (call) {
-      write(call, entry);
+    const followed = this.#live.get(entry.callId);
+    if (followed) {
+      write(followed, entry);
       return;
     }
     const entries = this.#waiting.get(entry.callId) ?? [];
@@ -24,9 +27,10 @@ export class SipTraces {
 
   /** From now on the dialog's messages go to this call, those that came before first. */
   follow(sipCallId: string, call: LiveCall): void {
-    for (const entry of this.#waiting.get(sipCallId) ?? []) write(call, entry);
+    const followed = { call, messages: 0 };
+    for (const entry of this.#waiting.get(sipCallId) ?? []) write(followed, entry);
     this.#waiting.delete(sipCallId);
-    this.#live.set(sipCallId, call);
+    this.#live.set(sipCallId, followed);
     void call.done.then(() => this.#live.delete(sipCallId));
   }
 
@@ -36,6 +40,10 @@ export class SipTraces {
   }
 }
 
-function write(call: LiveCall, entry: TraceEntry): void {
-  call.log({ at: entry.at, source: 'sip', event: entry.summary, detail: { direction: entry.direction, peer: `${entry.source.address}:${entry.source.port}`, transport: entry.source.transport } });
+function write(followed: { call: LiveCall; messages: number }, entry: TraceEntry): void {
+  const whole = followed.messages++ < MAX_MESSAGES ? { message: entry.text.slice(0, MAX_MESSAGE_CHARS) } : {};
+  followed.call.log({
+    at: entry.at, source: 'sip', event: entry.summary,
+    detail: { direction: entry.direction, peer: `${entry.source.address}:${entry.source.port}`, transport: entry.source.transport, ...whole },
+  });
 }

@@ -61,9 +61,23 @@ export type ToWorker =
   /** A re-INVITE changed the peer's media. */
   | { type: 'media'; callId: string; leg: PhoneLegSpec }
   | { type: 'hangUp'; callId: string; reason: EndReason }
+  /** Answered with `commandDone` of the same number. */
+  | { type: 'command'; callId: string; number: number; command: CallCommand }
   | { type: 'ping'; sequence: number }
   /** End every call with `service_shutdown`, close every socket, exit. */
   | { type: 'close' };
+
+/** What a live call may be told to do. */
+export type CallCommand =
+  /** The agent speaks it as soon as neither side does. */
+  | { kind: 'say'; text: string }
+  /** The model knows it from its next reply on. */
+  | { kind: 'context'; text: string }
+  /** Keys for the far end, `0-9*#A-D`; `w` waits half a second. None: asks whether the far end takes keys. */
+  | { kind: 'dtmf'; digits: string };
+
+/** `not_possible`: this call's far end cannot take it. `too_many`: as many as may wait do already. */
+export type CommandOutcome = 'done' | 'not_in_progress' | 'not_possible' | 'too_many';
 
 export interface TranscriptItem {
   /** Position in the call, from 0. An item sent again with the same position replaces the one before (an interrupted reply is corrected). */
@@ -115,6 +129,7 @@ export type FromWorker =
   | { type: 'joined'; callId: string }
   | { type: 'transcript'; callId: string; item: TranscriptItem }
   | { type: 'log'; callId: string; entry: CallLogEntry }
+  | { type: 'commandDone'; callId: string; number: number; outcome: CommandOutcome }
   /** Once per opened call, the last message about it. The receiver ends the signalling. */
   | { type: 'ended'; callId: string; reason: EndReason; detail?: string; summary: CallSummary }
   | { type: 'pong'; sequence: number; calls: number };

@@ -42,6 +42,7 @@ const MAX_FAILED_TURNS = 2;
 const STALE_SOUND_MS = 4000;
 const MAX_TYPED_CHARS = 4000;
 const MAX_TYPED_WAITING = 16;
+const MAX_TO_SAY = 16;
 
 /** Speech-to-text, a language model and text-to-speech as one conversation. */
 export class ComposedConversation implements Conversation {
@@ -61,6 +62,8 @@ export class ComposedConversation implements Conversation {
   readonly #heard: TurnInput;
   /** Typed texts and keypad entries, waiting for their turn. */
   readonly #typed: string[] = [];
+  /** Texts that the agent was told to say, waiting for silence. */
+  readonly #toSay: string[] = [];
   /** Where the words the caller is saying began, and the newest voice of them. */
   #callerStartMs: number | undefined;
   #callerEndMs = 0;
@@ -145,6 +148,7 @@ export class ComposedConversation implements Conversation {
     const keys = this.#keypad.take(heardMs);
     if (keys) this.#typed.push(`[keypad] ${keys}`);
     this.#takeTyped();
+    this.#sayNext();
     this.#watch();
   }
 
@@ -162,6 +166,17 @@ export class ComposedConversation implements Conversation {
   inputText(text: string): void {
     const typed = text.trim().slice(0, MAX_TYPED_CHARS);
     if (typed && this.#typed.length < MAX_TYPED_WAITING) this.#typed.push(typed);
+  }
+
+  speak(text: string): boolean {
+    if (this.#toSay.length >= MAX_TO_SAY) return false;
+    this.#toSay.push(text);
+    return true;
+  }
+
+  inform(text: string): void {
+    this.#speaker.inform(text);
+    this.#log('session', 'context_added', { characters: text.length });
   }
 
   /** The far end asks the agent to stop. */
@@ -258,6 +273,11 @@ export class ComposedConversation implements Conversation {
     for (const text of this.#typed.splice(0)) this.#transcript.add({ role: 'caller', text, startedMs: heardMs, endedMs: heardMs });
     this.#silence.broken();
     this.#speaker.reply({});
+  }
+
+  #sayNext(): void {
+    if (this.#toSay.length === 0 || this.#ending || this.#ear.voice.speaking || this.#speaker.activity.state !== 'silent') return;
+    this.#speaker.line(this.#toSay.shift() ?? '', { protected: false });
   }
 
   /** Limits of time, on the clock of the frames heard. */

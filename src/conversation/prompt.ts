@@ -13,11 +13,15 @@ When the conversation is over, say goodbye and call the end_call tool.`;
 export const GO_ON_NOTE = 'A noise cut you off; the caller said nothing. Go on from where you were cut off.';
 
 /** What the model is given: the agent's instructions, how to speak, and what each side has heard so far. `note` is added last. */
-export function promptMessages(options: { systemPrompt: string; language: string; items: readonly TranscriptItem[]; note?: string }): ChatMessage[] {
-  const system = `${options.systemPrompt}\n\n${SPOKEN_STYLE}\nSpeak the language ${options.language} unless the caller asks for another.`;
+export function promptMessages(options: { systemPrompt: string; language: string; told?: readonly string[]; items: readonly TranscriptItem[]; note?: string }): ChatMessage[] {
+  const system = `${options.systemPrompt}\n\n${SPOKEN_STYLE}\nSpeak the language ${options.language} unless the caller asks for another.${toldDuringCall(options.told ?? [])}`;
   const messages: ChatMessage[] = [{ role: 'system', content: system }, ...history(options.items)];
   if (options.note) messages.push({ role: 'system', content: options.note });
   return messages;
+}
+
+function toldDuringCall(told: readonly string[]): string {
+  return told.length === 0 ? '' : `\n\nWhat you have learnt since the call began; use it, but do not say where it comes from:\n${told.join('\n')}`;
 }
 
 /** Turns of one side that follow each other become one message: some models refuse two in a row. */

@@ -40,6 +40,8 @@ export interface SpeakerOptions {
   onBroken: (error: unknown) => void;
 }
 
+const MAX_TOLD_CHARS = 20_000;
+
 /** The agent's mouth: one turn at a time, each from its text to what was heard of it. */
 export class Speaker {
   readonly #options: SpeakerOptions;
@@ -47,6 +49,8 @@ export class Speaker {
   /** The newest turn, over or not: the next one begins after its last word stands in the transcript. */
   #newest: AgentTurn | undefined;
   #opening: { turn: AgentTurn; speech: AsyncIterable<Speech> } | undefined;
+  /** What it was told during the call. */
+  readonly #told: string[] = [];
   #items = 0;
   readonly #activity: AgentActivity = { state: 'silent', held: false, protected: false };
 
@@ -93,12 +97,18 @@ export class Speaker {
       llm,
       temperature: agent.llm.temperature,
       maxTokens: agent.llm.maxTokens,
-      messages: () => promptMessages({ systemPrompt: agent.systemPrompt, language: agent.language, items: transcript.items, ...(note ? { note } : {}) }),
+      messages: () => promptMessages({ systemPrompt: agent.systemPrompt, language: agent.language, told: this.#told, items: transcript.items, ...(note ? { note } : {}) }),
       signal: turn.signal,
       onUsage: (usage) => events.onUsage(usage),
       onClause: (clause) => turn.addText(clause),
     });
     this.#begin(turn, this.#speak(untilEnd(reply.clauses(), turn), turn.signal), (heard) => judgeReply(turn, heard, reply));
+  }
+
+  /** Tells the model something, from its next reply on; of more than it can keep, the newest. */
+  inform(text: string): void {
+    this.#told.push(text);
+    while (this.#told.length > 1 && this.#told.join('').length > MAX_TOLD_CHARS) this.#told.shift();
   }
 
   /** Says a fixed text; answers its item. */

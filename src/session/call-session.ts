@@ -52,6 +52,11 @@ export class CallSession {
     return this.#parts.callId;
   }
 
+  /** Answered, and not ended. */
+  get inProgress(): boolean {
+    return this.#tick !== undefined && this.#finished === undefined;
+  }
+
   /** The far end is connected: start the clock and speak. */
   start(): void {
     if (this.#tick || this.#finished) return;

@@ -74,6 +74,11 @@ export class PhoneLeg implements CallLeg {
     if (this.#sending) this.#rtp.encode(frame);
   }
 
+  /** Sends keys after those that wait; none: asks. Undefined: the peer takes no keys, or none now. False: too many wait. */
+  press(digits: string): boolean | undefined {
+    return this.#sending ? this.#rtp.sendDtmf(digits) : undefined;
+  }
+
   flush(): void {
     this.#rtp.flush();
   }

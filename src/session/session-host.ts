@@ -1,9 +1,10 @@
 import type { MediaClock } from '../../media/clock.ts';
 import { Recorder } from '../../media/recorder.ts';
 import type { PortPool } from '../../media/rtp/port-pool.ts';
-import type { BrowserLegSpec, CallSummary, FromWorker, OpenCall, PhoneLegSpec, ToWorker } from '../calls/worker-protocol.ts';
+import type { BrowserLegSpec, CallCommand, CallSummary, CommandOutcome, FromWorker, OpenCall, PhoneLegSpec, ToWorker } from '../calls/worker-protocol.ts';
 import { ComposedConversation } from '../conversation/composed.ts';
 import type { CallLeg } from '../conversation/call-leg.ts';
+import type { Conversation } from '../conversation/conversation.ts';
 import type { Engines } from '../engines/create-engine.ts';
 import { OFFLINE_AGENT_NOTICE, OFFLINE_MODEL } from '../engines/local/offline-agent.ts';
 import type { EndReason } from '../end-reason.ts';
@@ -26,7 +27,7 @@ export interface SessionHostOptions {
   post: (message: FromWorker) => void;
 }
 
-interface LiveCall { session: CallSession; figures: CallFigures; phone?: PhoneLeg }
+interface LiveCall { session: CallSession; conversation: Conversation; figures: CallFigures; phone?: PhoneLeg }
 
 /** Every live call of one media worker: opens, answers and ends them as the main thread says. */
 export class SessionHost {
@@ -49,6 +50,11 @@ export class SessionHost {
       case 'answered': this.#answered(message.callId); break;
       case 'media': this.#calls.get(message.callId)?.phone?.update(message.leg); break;
       case 'hangUp': this.#hangUp(message.callId, message.reason); break;
+      case 'command': {
+        const { callId, number, command } = message;
+        this.#options.post({ type: 'commandDone', callId, number, outcome: obey(this.#calls.get(callId), command) });
+        break;
+      }
     }
   }
 
@@ -128,7 +134,7 @@ export class SessionHost {
           post(last);
         },
       });
-      this.#calls.set(callId, { session, figures, ...(far.phone ? { phone: far.phone } : {}) });
+      this.#calls.set(callId, { session, conversation, figures, ...(far.phone ? { phone: far.phone } : {}) });
       const reason = this.#opening.get(callId);
       if (reason) leg.hangUp(reason);
       return conversation;
@@ -176,6 +182,21 @@ export class SessionHost {
   #hangUp(callId: string, reason: EndReason): void {
     if (this.#opening.has(callId)) this.#opening.set(callId, reason);
     this.#calls.get(callId)?.session.hangUp(reason);
+  }
+}
+
+function obey(call: LiveCall | undefined, command: CallCommand): CommandOutcome {
+  if (!call?.session.inProgress) return 'not_in_progress';
+  switch (command.kind) {
+    case 'say': return call.conversation.speak(command.text) ? 'done' : 'too_many';
+    case 'context':
+      call.conversation.inform(command.text);
+      return 'done';
+    case 'dtmf': {
+      const taken = call.phone?.press(command.digits);
+      if (taken === undefined) return 'not_possible';
+      return taken ? 'done' : 'too_many';
+    }
   }
 }
 

@@ -28,6 +28,11 @@ control.on('message', (message: ToWorker) => {
     case 'hangUp':
       if (calls.delete(message.callId)) post({ type: 'ended', callId: message.callId, reason: message.reason, summary });
       break;
+    case 'command':
+      // A call that is told to say nothing more ends instead of answering.
+      if (message.command.kind === 'say' && message.command.text === 'end') post({ type: 'ended', callId: message.callId, reason: 'agent_hangup', summary });
+      else post({ type: 'commandDone', callId: message.callId, number: message.number, outcome: message.command.kind === 'dtmf' ? 'not_possible' : 'done' });
+      break;
     case 'media': break;
     case 'close':
       for (const callId of calls) post({ type: 'ended', callId, reason: 'service_shutdown', summary });
