@@ -133,8 +133,10 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
     payments: await openPayments(settings),
     nodeId: calls.nodeId,
     callFeed: calls.callFeed,
-    options: { publicUrl: settings.publicUrl, rateLimits: rateLimits(settings.rateLimits), maxVoicesPerAccount: settings.maxVoicesPerAccount, allowedOrigins: originsOf(settings.publicUrl),
-      accountConcurrency: settings.accountConcurrency, blockedDestinations: settings.blockedDestinations },
+    options: {
+      publicUrl: settings.publicUrl, rateLimits: rateLimits(settings.rateLimits), maxVoicesPerAccount: settings.maxVoicesPerAccount, allowedOrigins: originsOf(settings.publicUrl),
+      accountConcurrency: settings.accountConcurrency, blockedDestinations: settings.blockedDestinations,
+    },
   };
   await endLeasesOf(db, context.nodeId, new Date());
   const first = await firstStart(context);

@@ -1,3 +1,4 @@
+import { ApiError } from './api/errors.ts';
 import type { InboundRoute } from './calls/phone-gateway.ts';
 import type { AppContext } from './context.ts';
 import { resolveAgentSpec } from './resources/agents/spec.ts';
@@ -15,14 +16,25 @@ export async function routeInboundCall(context: AppContext, call: { sourceAddres
     accept: async ({ from, to, sipCallId }) => {
       const resolved = resolveAgentSpec(agent, { variables: {}, now: new Date(context.clock.now()), phoneNumber: from });
       const records = resolved.recording.enabled;
-      const callId = await createInboundCall(context, {
+      const callId = await orRefused(createInboundCall(context, {
         accountId, livemode, agent: { id: agent.id, version: agent.version }, from, to, sipCallId,
         phoneNumberId: number.id, sipTrunkId: trunk.id, ...(records ? { recordingChannels: 'stereo' } : {}),
-      });
+      }));
+      if (typeof callId !== 'string') return callId;
       if (resolved.unresolved.length > 0) {
         await appendLog(context, callId, { at: context.clock.now(), source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });
       }
       return { callId, agent: resolved.agent, ...(records ? { recordingPath: await context.recordings.prepare(callId) } : {}) };
     },
   };
+}
+
+/** An account that may not have the call refuses it; the code says why. */
+async function orRefused(made: Promise<string>): Promise<string | { refused: string }> {
+  try {
+    return await made;
+  } catch (error) {
+    if (error instanceof ApiError) return { refused: error.code };
+    throw error;
+  }
 }

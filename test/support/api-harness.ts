@@ -31,6 +31,7 @@ import type { Cloning } from '../../src/resources/voices/cloning.ts';
 import { cloning, SimulatedCloner } from '../../src/resources/voices/simulated-cloner.ts';
 import { TrunkChanges } from '../../src/resources/sip-trunks/trunk-changes.ts';
 import { newId } from '../../src/db/id.ts';
+import { NOBODY_PAYS } from './fake-payments.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** Rates that no test meets by accident. */
@@ -149,7 +150,8 @@ export interface HarnessOptions {
   versions?: VersionHistory;
   extensions?: Extension[];
   allowPrivateAddresses?: string[];
-  payments?: Payments;
+  /** Null: no provider is configured. */
+  payments?: Payments | null;
   /** Test mode is simulated, and live mode has no provider, when absent. */
   cloning?: Cloning;
 }
@@ -177,7 +179,7 @@ export async function startApiHarness(options: HarnessOptions = {}): Promise<Api
       speaks: (_component, _model, language) => language.startsWith('en'),
       defaults: { stt: 'local/ear', llm: 'local/mind', tts: 'local/mouth', ttsVoice: 'plain' },
     },
-    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), payments: options.payments, nodeId: 'node_test', callFeed: new CallFeed(), requireCredit: options.requireCredit, checks: [],
+    recordings: new FileRecordings(join(dataDir, 'recordings')), trunkChanges: new TrunkChanges(), payments: options.payments === null ? undefined : (options.payments ?? NOBODY_PAYS), nodeId: 'node_test', callFeed: new CallFeed(), requireCredit: options.requireCredit, checks: [],
     options: { publicUrl: 'http://localhost:8080', rateLimits: options.rateLimits ?? GENEROUS, maxVoicesPerAccount: 50, allowedOrigins: ['http://localhost:8080'], accountConcurrency: options.accountConcurrency ?? 1000, blockedDestinations: ['+881', '+1900'] },
   };
   await loadPriceBook(database.db, PRICE_BOOK, clock.now());

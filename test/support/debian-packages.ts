@@ -11,6 +11,7 @@ export const DEBIAN_PACKAGES: DebianPackage[] = [
   { name: 'sip-tester', proof: '/usr/bin/sipp', areas: ['sip', 'bench', 'scenarios'], purpose: 'sipp: a SIP peer with scenarios' },
   { name: 'baresip-core', proof: '/usr/bin/baresip', areas: ['scenarios'], purpose: 'a real softphone, headless' },
   { name: 'chromium', proof: '/usr/bin/chromium', areas: ['src/console', 'scenarios'], purpose: 'the browser that opens /talk' },
+  { name: 'ffmpeg', proof: '/usr/bin/ffmpeg', areas: ['src/resources'], purpose: 'encodes recordings as mp3 and ogg' },
   { name: 'asterisk-core-sounds-en', proof: '/usr/share/doc/asterisk-core-sounds-en/core-sounds-en.txt.gz', areas: SPEECH_AREAS, purpose: 'what the prompts say' },
   { name: 'asterisk-core-sounds-en-wav', proof: '/usr/share/asterisk/sounds/en_US_f_Allison/activated.wav', areas: SPEECH_AREAS, purpose: 'prompts spoken by a person' },
   { name: 'pocketsphinx-testdata', proof: '/usr/share/pocketsphinx/test/data', areas: SPEECH_AREAS, purpose: 'read speech by several people, with transcripts' },

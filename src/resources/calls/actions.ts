@@ -1,11 +1,16 @@
-import type { Database, Queryable } from '../../db/database.ts';
+import { ApiError } from '../../api/errors.ts';
+import type { Clock } from '../../clock.ts';
+import type { Database, Queryable, Transaction } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import type { EndReason } from '../../end-reason.ts';
 import type { EventId, EventSink } from '../../events/event.ts';
+import { lockAccount } from '../accounts/actions.ts';
+import type { CallFeed } from './call-feed.ts';
+import type { RequireCredit } from './credit.ts';
 import { latencyOf, type TurnLatency } from './latency.ts';
-import { presentCall } from './present.ts';
+import { presentCall, presentLogEntry } from './present.ts';
 import type { RecordingStorage } from './recording-storage.ts';
-import { insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
+import { countLiveCalls, insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
 
 export interface CallsContext {
   db: Database;
@@ -13,6 +18,14 @@ export interface CallsContext {
   recordings: RecordingStorage;
   /** Which node has a call while it lives. */
   nodeId: string;
+  callFeed: CallFeed;
+}
+
+/** What a call needs to begin. */
+export interface NewCallsContext extends CallsContext {
+  clock: Clock;
+  options: { accountConcurrency: number };
+  requireCredit?: RequireCredit | undefined;
 }
 
 /** What is known of a call before it is. */
@@ -25,24 +38,54 @@ export interface CallBirth {
   recordingChannels?: string;
 }
 
-/** A call arrives on a number: its row, and `inboundCall`. */
-export async function createInboundCall(context: CallsContext, call: CallBirth & { phoneNumberId: string; sipTrunkId: string; sipCallId: string }): Promise<string> {
-  const id = newId();
-  const { agent, ...rest } = call;
-  const row: NewCall = {
-    ...rest, id, nodeId: context.nodeId, direction: 'inbound', transport: 'sip', status: 'ringing',
-    agentId: agent.id, agentVersion: agent.version, metadata: {}, variables: {}, createdAt: new Date(),
-  };
-  await context.db.transaction((transaction) => insertCall(transaction, row));
-  await tell(context, id, 'inboundCall');
-  return id;
+/** The call `id` names, for a caller of its own account and mode. Throws ApiError `call_not_found`, `key_mode_mismatch`. */
+export async function requireCall(db: Queryable, owner: { accountId: string; livemode: boolean }, id: string, lock: 'lock' | 'read' = 'read'): Promise<CallRow> {
+  const row = await selectCall(db, id, lock);
+  if (!row || row.account_id !== owner.accountId) throw new ApiError('call_not_found', `No call ${id} in this account.`, { param: 'id' });
+  if (row.livemode !== owner.livemode) throw new ApiError('key_mode_mismatch', `Call ${id} belongs to ${row.livemode ? 'live' : 'test'} mode.`, { param: 'id' });
+  return row;
 }
 
-/** The row of a call that waits for its browser; in the transaction that makes its session. */
-export async function createRealtimeCall(context: CallsContext, transaction: Queryable, call: Omit<CallBirth, 'from' | 'to'> & {
+/** Calls of an account, of both modes, that have not ended. */
+export function countCallsAtOnce(db: Queryable, accountId: string): Promise<number> {
+  return countLiveCalls(db, accountId);
+}
+
+/**
+ * Whether the account may have one more call, of whatever direction; holds the account's row until the transaction ends, so
+ * that of two calls at the last place one is refused. Throws ApiError `concurrency_limit`, or what the credit says.
+ */
+export async function admitCall(context: Pick<NewCallsContext, 'options' | 'requireCredit'>, transaction: Queryable, call: Parameters<RequireCredit>[1]): Promise<void> {
+  const { options: { accountConcurrency }, requireCredit } = context;
+  await lockAccount(transaction, call.accountId);
+  if (await countLiveCalls(transaction, call.accountId) >= accountConcurrency) {
+    throw new ApiError('concurrency_limit', `The account has ${accountConcurrency} calls at once, its limit; try again when one has ended.`);
+  }
+  await requireCredit?.(transaction, call);
+}
+
+/** A call arrives on a number: its row, and `inboundCall`. Throws ApiError as `admitCall` does. */
+export async function createInboundCall(context: NewCallsContext, call: CallBirth & { phoneNumberId: string; sipTrunkId: string; sipCallId: string }): Promise<string> {
+  const nowMs = context.clock.now();
+  const { agent, ...rest } = call;
+  const row: NewCall = {
+    ...rest, id: newId(nowMs), nodeId: context.nodeId, direction: 'inbound', transport: 'sip', status: 'ringing',
+    agentId: agent.id, agentVersion: agent.version, metadata: {}, variables: {}, createdAt: new Date(nowMs),
+  };
+  await context.db.transaction(async (transaction) => {
+    await admitCall(context, transaction, { accountId: call.accountId, livemode: call.livemode, direction: 'inbound', callId: row.id, agentId: agent.id });
+    await insertCall(transaction, row);
+    await tellOnCommit(context, transaction, row.id, 'inboundCall');
+  });
+  return row.id;
+}
+
+/** The row of a call that waits for its browser; in the transaction that makes its session. Throws ApiError as `admitCall` does. */
+export async function createRealtimeCall(context: NewCallsContext, transaction: Queryable, call: Omit<CallBirth, 'from' | 'to'> & Pick<NewCall, 'overrides' | 'maxDurationSeconds' | 'apiKeyId'> & {
   id: string; realtimeSessionId: string; metadata: Record<string, string>; variables: Record<string, string>; createdAt: Date;
 }): Promise<void> {
   const { agent, ...rest } = call;
+  await admitCall(context, transaction, { accountId: call.accountId, livemode: call.livemode, direction: 'realtime', callId: call.id, agentId: agent.id });
   await insertCall(transaction, {
     ...rest, nodeId: context.nodeId, direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agent.id, agentVersion: agent.version,
   });
@@ -50,6 +93,9 @@ export async function createRealtimeCall(context: CallsContext, transaction: Que
 
 export async function markAnswered(context: CallsContext, callId: string, at: Date): Promise<void> {
   await updateAnswered(context.db, callId, at);
+  if (!context.callFeed.isFollowed(callId)) return;
+  const row = await selectCall(context.db, callId);
+  if (row) publish(context, row);
 }
 
 /** Replaces the item at the same position: an interrupted reply is corrected to what was heard. */
@@ -57,16 +103,20 @@ export async function appendTranscript(context: CallsContext, callId: string, it
   position: number; role: string; text: string; heardText?: string; interrupted?: boolean; startedMs: number; endedMs: number; tool?: object;
 }): Promise<void> {
   const { position, heardText, startedMs, endedMs, ...rest } = item;
-  await upsertTranscriptItem(context.db, callId, position, {
+  const shown = {
     ...rest,
     ...(heardText === undefined ? {} : { heard_text: heardText }),
     started_ms: Math.round(startedMs),
     ended_ms: Math.round(endedMs),
-  });
+  };
+  await upsertTranscriptItem(context.db, callId, position, shown);
+  context.callFeed.publish(callId, { event: 'transcript', data: { position, ...shown } });
 }
 
 export async function appendLog(context: CallsContext, callId: string, entry: { at: number; source: string; event: string; detail?: object }): Promise<void> {
-  await insertLogEntry(context.db, callId, { ...entry, at: new Date(entry.at), detail: entry.detail });
+  const row = { ...entry, at: new Date(entry.at) };
+  const sequence = await insertLogEntry(context.db, callId, { ...row, detail: entry.detail });
+  context.callFeed.publish(callId, { event: 'log', sequence, data: presentLogEntry({ ...row, sequence, detail: (entry.detail as Record<string, unknown> | undefined) ?? null }) });
 }
 
 export interface CallEnding {
@@ -99,7 +149,9 @@ export async function endCall(context: CallsContext, callId: string, ending: Cal
     interruptions: { by_caller: interruptions.byCaller, false_alarms: interruptions.falseAlarms },
     recordingDurationMs: summary.recordingDurationMs,
   };
-  if (await updateEnded(context.db, callId, ended)) await tell(context, callId, 'callCompleted');
+  await context.db.transaction(async (transaction) => {
+    if (await updateEnded(transaction, callId, ended)) await tellOnCommit(context, transaction, callId, 'callCompleted');
+  });
 }
 
 /**
@@ -132,10 +184,18 @@ async function mendRecording(context: CallsContext, row: CallRow, repair: (path:
   });
 }
 
-async function tell(context: CallsContext, callId: string, event: EventId): Promise<void> {
-  const row = await selectCall(context.db, callId);
+/** Tells of the call as this transaction leaves it, once that is committed: the account by an event, and whoever follows it. */
+export async function tellOnCommit(context: CallsContext, transaction: Transaction, callId: string, event: EventId): Promise<void> {
+  const row = await selectCall(transaction, callId);
   if (!row) return;
-  context.events.emit({ accountId: row.account_id, livemode: row.livemode, event, data: presentCall(row), eventKey: `${event}:${callId}`, test: row.test });
+  transaction.afterCommit(() => {
+    context.events.emit({ accountId: row.account_id, livemode: row.livemode, event, data: presentCall(row), eventKey: `${event}:${callId}`, test: row.test });
+    publish(context, row);
+  });
+}
+
+function publish({ callFeed }: CallsContext, row: CallRow): void {
+  callFeed.publish(row.id, { event: 'call', ended: row.ended_at !== null, data: presentCall(row) });
 }
 
 function round2(value: number): number {

@@ -7,7 +7,46 @@ export interface LiveCalls {
   hangUp(callId: string, reason: EndReason): Promise<boolean>;
   /** Opens a realtime call, whose row exists, and waits for its browser. Throws ApiError `concurrency_limit` or `service_unavailable`; the call has then ended. */
   openRealtime(request: RealtimeRequest): Promise<{ url: string }>;
+  /** Asked before a call is written down. Throws ApiError `dialling_unavailable`, `concurrency_limit` or `service_unavailable`; nothing has happened then. */
+  mayPlace(): void;
+  /** Dials a call whose row says `queued`, and resolves once it is in hand; what becomes of it is written to its row. */
+  place(request: PlaceRequest): Promise<void>;
+  /** Has a live call do something. */
+  command(callId: string, command: CallCommand): Promise<CommandOutcome>;
+  /** Asked before a transfer is written down. Throws ApiError `transfer_unavailable`; nothing has happened then. */
+  mayTransfer(): void;
+  /** Hands a call, whose row says `transferring`, to somebody else; what becomes of it is written to its row. */
+  transfer(callId: string, request: TransferRequest): Promise<void>;
 }
+
+export type CallCommand =
+  /** The agent speaks it as soon as neither side does. */
+  | { kind: 'say'; text: string }
+  /** The model knows it from its next reply on. */
+  | { kind: 'context'; text: string }
+  /** Keys for the far end; `w` waits half a second. */
+  | { kind: 'dtmf'; digits: string };
+
+/** `not_possible`: this call's far end cannot take it. `too_many`: as many as may wait do already. */
+export type CommandOutcome = 'done' | 'not_in_progress' | 'not_possible' | 'too_many';
+
+export interface PlaceRequest {
+  callId: string;
+  /** False: a call in test mode never leaves this machine. */
+  livemode: boolean;
+  agent: ResolvedAgent;
+  /** E.164. */
+  to: string;
+  /** Null in test mode only, as is the trunk. */
+  from: string | null;
+  sipTrunkId: string | null;
+  ringTimeoutMs: number;
+  maxCostMicros: number | undefined;
+  /** Where to record; absent: recording is off. */
+  recordingPath?: string;
+}
+
+export interface TransferRequest { to: string; mode: 'cold' | 'warm' }
 
 export interface RealtimeRequest {
   callId: string;

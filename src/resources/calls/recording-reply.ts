@@ -1,16 +1,9 @@
 import type { FastifyReply } from 'fastify';
-import type { Readable } from 'node:stream';
 import { ApiError } from '../../api/errors.ts';
-
-export interface StoredRecording {
-  bytes: number;
-  /** Bytes `from` to `to`, both included. */
-  read: (from: number, to: number) => Readable;
-  name: string;
-}
+import type { Bytes } from './recording-channels.ts';
 
 /** Sends a recording whole, or the one range asked for (RFC 9110 section 14). Throws ApiError `range_not_satisfiable`. */
-export function sendRecording(reply: FastifyReply, range: string | undefined, recording: StoredRecording): FastifyReply {
+export function sendRecording(reply: FastifyReply, range: string | undefined, recording: Bytes & { name: string }): FastifyReply {
   const { bytes, read, name } = recording;
   reply.headers({ 'Content-Type': 'audio/wav', 'Accept-Ranges': 'bytes', 'Content-Disposition': `attachment; filename="${name}"` });
   const part = range === undefined ? undefined : parseRange(range, bytes);

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { readWavInfo, type WavInfo } from '../../../media/wav.ts';
 
 /** Where recordings live. Files today; the interface is what an object store would have to do. */
 export interface RecordingStorage {
@@ -11,6 +12,8 @@ export interface RecordingStorage {
   size(callId: string): Promise<number | undefined>;
   /** Bytes `from` to `to`, both included. */
   read(callId: string, from: number, to: number): Readable;
+  /** What the WAV holds. Throws when it is none. */
+  describe(callId: string): Promise<WavInfo>;
   delete(callId: string): Promise<void>;
 }
 
@@ -44,6 +47,10 @@ export class FileRecordings implements RecordingStorage {
 
   read(callId: string, from: number, to: number): Readable {
     return createReadStream(this.pathOf(callId), { start: from, end: to });
+  }
+
+  describe(callId: string): Promise<WavInfo> {
+    return readWavInfo(this.pathOf(callId));
   }
 
   async delete(callId: string): Promise<void> {

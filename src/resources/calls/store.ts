@@ -20,10 +20,20 @@ export interface CallRow {
   phone_number_id: string | null;
   sip_trunk_id: string | null;
   realtime_session_id: string | null;
+  lead_id: string | null;
+  campaign_id: string | null;
+  api_key_id: string | null;
   from_address: string | null;
   to_address: string | null;
   metadata: Record<string, string>;
   variables: Record<string, string>;
+  overrides: Record<string, unknown> | null;
+  ring_timeout_ms: number | null;
+  max_duration_seconds: number | null;
+  max_cost_micros: number | null;
+  answered_by: string | null;
+  transfer: object | null;
+  analysis: Record<string, unknown> | null;
   test: boolean;
   sip: { call_id: string } | null;
   recording_channels: string | null;
@@ -48,45 +58,57 @@ export interface NewCall {
   accountId: string;
   livemode: boolean;
   nodeId: string;
-  direction: 'inbound' | 'realtime';
+  direction: 'inbound' | 'outbound' | 'realtime';
   transport: 'sip' | 'websocket';
   status: 'ringing' | 'queued';
   agentId: string;
   agentVersion: number;
-  phoneNumberId?: string;
-  sipTrunkId?: string;
+  phoneNumberId?: string | undefined;
+  sipTrunkId?: string | undefined;
   realtimeSessionId?: string;
-  from?: string;
+  leadId?: string | undefined;
+  campaignId?: string | undefined;
+  apiKeyId?: string | undefined;
+  from?: string | undefined;
   to?: string;
   metadata: Record<string, string>;
   variables: Record<string, string>;
+  overrides?: object | undefined;
+  ringTimeoutMs?: number;
+  maxDurationSeconds?: number | undefined;
+  maxCostMicros?: number | undefined;
+  test?: boolean;
   sipCallId?: string;
   recordingChannels?: string;
   createdAt: Date;
 }
 
 export async function insertCall(db: Queryable, call: NewCall): Promise<void> {
-  await db.query(
-    `INSERT INTO call (id, account_id, livemode, node_id, direction, transport, status, agent_id, agent_version, phone_number_id, sip_trunk_id,
-       realtime_session_id, from_address, to_address, metadata, variables, sip, recording_channels, created_at, ringing_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
-    [
-      call.id, call.accountId, call.livemode, call.nodeId, call.direction, call.transport, call.status, call.agentId, call.agentVersion,
-      call.phoneNumberId ?? null, call.sipTrunkId ?? null, call.realtimeSessionId ?? null, call.from ?? null, call.to ?? null,
-      JSON.stringify(call.metadata), JSON.stringify(call.variables), call.sipCallId === undefined ? null : JSON.stringify({ call_id: call.sipCallId, response_code: null, reason: null }),
-      call.recordingChannels ?? null, call.createdAt, call.status === 'ringing' ? call.createdAt : null,
-    ],
-  );
+  const sip = call.sipCallId === undefined ? null : { call_id: call.sipCallId, response_code: null, reason: null };
+  const row: Record<string, Value | undefined> = {
+    id: call.id, account_id: call.accountId, livemode: call.livemode, node_id: call.nodeId, direction: call.direction, transport: call.transport, status: call.status,
+    agent_id: call.agentId, agent_version: call.agentVersion, phone_number_id: call.phoneNumberId, sip_trunk_id: call.sipTrunkId, realtime_session_id: call.realtimeSessionId,
+    lead_id: call.leadId, campaign_id: call.campaignId, api_key_id: call.apiKeyId, from_address: call.from, to_address: call.to,
+    metadata: JSON.stringify(call.metadata), variables: JSON.stringify(call.variables), overrides: jsonOrNull(call.overrides ?? null), sip: jsonOrNull(sip),
+    ring_timeout_ms: call.ringTimeoutMs, max_duration_seconds: call.maxDurationSeconds, max_cost_micros: call.maxCostMicros, test: call.test ?? false,
+    recording_channels: call.recordingChannels, created_at: call.createdAt, ringing_at: call.status === 'ringing' ? call.createdAt : null,
+  };
+  const columns = Object.keys(row);
+  await db.query(`INSERT INTO call (${columns.join(', ')}) VALUES (${columns.map((_, index) => `$${index + 1}`).join(', ')})`, Object.values(row).map((value) => value ?? null));
 }
 
-export async function selectCall(db: Queryable, id: string): Promise<CallRow | undefined> {
-  const [row] = await db.query<CallRow>(`${SELECT} WHERE id = $1`, [id]);
+/** Calls of an account, of both modes, that have not ended. */
+export async function countLiveCalls(db: Queryable, accountId: string): Promise<number> {
+  const [row] = await db.query<{ live: number }>('SELECT count(*)::integer AS live FROM call WHERE account_id = $1 AND ended_at IS NULL', [accountId]);
+  return row?.live ?? 0;
+}
+
+export async function selectCall(db: Queryable, id: string, lock: 'lock' | 'read' = 'read'): Promise<CallRow | undefined> {
+  const [row] = await db.query<CallRow>(`${SELECT} WHERE id = $1${lock === 'lock' ? ' FOR UPDATE' : ''}`, [id]);
   return row;
 }
 
 export async function selectCalls(db: Queryable, accountId: string, livemode: boolean, filters: Omit<ListCallsQuery, 'limit' | 'starting_after' | 'ending_before'>, page: PageRequest): Promise<CallRow[]> {
-  // Leads and campaigns place no calls yet: no row can match.
-  if (filters.lead_id !== undefined || filters.campaign_id !== undefined) return [];
   const conditions = ['account_id = $1', 'livemode = $2'];
   const values: Value[] = [accountId, livemode];
   const add = (sql: string, value: Value | undefined): void => {
@@ -97,12 +119,20 @@ export async function selectCalls(db: Queryable, accountId: string, livemode: bo
   add('status =', filters.status);
   add('direction =', filters.direction);
   add('agent_id =', filters.agent_id);
+  add('lead_id =', filters.lead_id);
+  add('campaign_id =', filters.campaign_id);
   add('from_address =', filters.from);
   add('to_address =', filters.to);
   add('created_at >=', filters.created_after === undefined ? undefined : new Date(filters.created_after));
   add('created_at <', filters.created_before === undefined ? undefined : new Date(filters.created_before));
   const { sql, values: all } = pageSql(page, conditions, values);
   return db.query<CallRow>(`${SELECT} ${sql}`, all);
+}
+
+/** Hands the call over; false when it is not in progress. */
+export async function updateTransferring(db: Queryable, id: string, transfer: object): Promise<boolean> {
+  const rows = await db.query("UPDATE call SET status = 'transferring', transfer = $2 WHERE id = $1 AND status = 'in_progress' RETURNING id", [id, JSON.stringify(transfer)]);
+  return rows.length > 0;
 }
 
 /** Sets the answer's time once. */
@@ -117,21 +147,22 @@ export async function upsertTranscriptItem(db: Queryable, callId: string, positi
   );
 }
 
-export async function selectTranscript<Item extends object>(db: Queryable, callId: string): Promise<Item[]> {
-  const rows = await db.query<{ item: Item }>('SELECT item FROM call_transcript_item WHERE call_id = $1 ORDER BY position', [callId]);
-  return rows.map(({ item }) => item);
+export async function selectTranscript<Item extends object>(db: Queryable, callId: string): Promise<{ position: number; item: Item }[]> {
+  return db.query<{ position: number; item: Item }>('SELECT position, item FROM call_transcript_item WHERE call_id = $1 ORDER BY position', [callId]);
 }
 
-export interface LogRow { at: Date; source: string; event: string; detail: Record<string, unknown> | null }
+export interface LogRow { sequence: number; at: Date; source: string; event: string; detail: Record<string, unknown> | null }
 
-export async function insertLogEntry(db: Queryable, callId: string, entry: { at: Date; source: string; event: string; detail?: object | undefined }): Promise<void> {
-  await db.query('INSERT INTO call_log_entry (call_id, at, source, event, detail) VALUES ($1, $2, $3, $4, $5)', [
-    callId, entry.at, entry.source, entry.event, entry.detail === undefined ? null : JSON.stringify(entry.detail),
+/** Answers the entry's place in the log. */
+export async function insertLogEntry(db: Queryable, callId: string, entry: { at: Date; source: string; event: string; detail?: object | undefined }): Promise<number> {
+  const [row] = await db.query<{ sequence: number }>('INSERT INTO call_log_entry (call_id, at, source, event, detail) VALUES ($1, $2, $3, $4, $5) RETURNING sequence', [
+    callId, entry.at, entry.source, entry.event, jsonOrNull(entry.detail ?? null),
   ]);
+  return row?.sequence ?? 0;
 }
 
 export async function selectLog(db: Queryable, callId: string): Promise<LogRow[]> {
-  return db.query<LogRow>('SELECT at, source, event, detail FROM call_log_entry WHERE call_id = $1 ORDER BY at, sequence', [callId]);
+  return db.query<LogRow>('SELECT sequence, at, source, event, detail FROM call_log_entry WHERE call_id = $1 ORDER BY at, sequence', [callId]);
 }
 
 export interface EndedCall {

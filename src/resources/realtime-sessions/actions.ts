@@ -2,59 +2,82 @@ import { ApiError } from '../../api/errors.ts';
 import { newToken } from '../../api/secrets.ts';
 import type { AppContext } from '../../context.ts';
 import { newId } from '../../db/id.ts';
-import { listAllowedOrigins } from '../accounts/actions.ts';
+import { listAllowedOrigins, lockAccount } from '../accounts/actions.ts';
 import { requireAgent } from '../agents/actions.ts';
-import { resolveAgentSpec, type AgentForCall } from '../agents/spec.ts';
-import { createRealtimeCall, endCall } from '../calls/actions.ts';
+import type { AgentForCall } from '../agents/spec.ts';
+import { appendLog, createRealtimeCall, endCall } from '../calls/actions.ts';
 import type { AudioFormat } from '../calls/live-calls.ts';
+import { resolveForCall } from '../calls/overrides.ts';
 import type { NewRealtimeSession } from './schema.ts';
-import { insertSession } from './store.ts';
+import { findSession, insertSession } from './store.ts';
 
 /** A client secret that nobody has used by then is worthless. */
 const JOIN_WITHIN_MS = 60_000;
 const DEFAULT_AUDIO: AudioFormat = { encoding: 'pcm16', sampleRate: 16_000 };
 
-export interface OpenedSession {
+/** A session as its POST answers it. */
+export interface RealtimeSessionView {
   id: string;
   callId: string;
   agentId: string;
   livemode: boolean;
-  secret: string;
   url: string;
   createdAt: Date;
   expiresAt: Date;
   audio: { input: AudioFormat; output: AudioFormat };
 }
 
-/** Makes a session and its call, which waits 60 s for the browser. Throws ApiError. */
-export async function openSession(context: AppContext, owner: { accountId: string; livemode: boolean }, body: NewRealtimeSession, id?: string): Promise<OpenedSession> {
-  const agentRow = await requireAgent(context.db, owner, body.agent_id, 'agent_id');
+export interface OpenedSession extends RealtimeSessionView { secret: string }
+
+interface Owner { accountId: string; livemode: boolean; apiKeyId?: string }
+
+/**
+ * Makes a session and its call, which waits 60 s for the browser. Throws ApiError `agent_not_found`, `key_mode_mismatch`,
+ * `invalid_parameter`, `unsupported_language`, `conflicting_voice`, `unknown_model`, `concurrency_limit`, `insufficient_credits`.
+ */
+export async function openSession(context: AppContext, owner: Owner, body: NewRealtimeSession, id?: string): Promise<OpenedSession> {
+  const audio = { input: formatOf(body.audio?.input, 'input'), output: formatOf(body.audio?.output, 'output') };
+  const { variables = {}, metadata = {}, overrides } = body;
   const createdAt = new Date(context.clock.now());
-  const variables = body.variables ?? {};
-  const resolved = resolveAgentSpec(agentRow, { variables, ...(body.overrides ? { overrides: body.overrides } : {}), maxDurationSeconds: body.max_duration_seconds, now: createdAt });
-  requireLanguage(context, resolved);
-  const session: OpenedSession = {
-    id: id ?? newId(createdAt.getTime()),
-    callId: newId(createdAt.getTime()),
-    agentId: agentRow.id,
-    livemode: owner.livemode,
-    secret: newToken('wvr_'),
-    url: '',
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + JOIN_WITHIN_MS),
-    audio: { input: formatOf(body.audio?.input, 'input'), output: formatOf(body.audio?.output, 'output') },
-  };
-  const records = resolved.recording.enabled;
-  await context.db.transaction(async (transaction) => {
+  const { session, resolved } = await context.db.transaction(async (transaction) => {
+    await lockAccount(transaction, owner.accountId);
+    const agent = await requireAgent(transaction, owner, body.agent_id, 'agent_id', 'lock');
+    const resolved = resolveForCall(context.engines, agent, { variables, overrides, maxDurationSeconds: body.max_duration_seconds, now: createdAt });
+    const session: OpenedSession = {
+      id: id ?? newId(createdAt.getTime()),
+      callId: newId(createdAt.getTime()),
+      agentId: agent.id,
+      livemode: owner.livemode,
+      secret: newToken('wvr_'),
+      url: '',
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + JOIN_WITHIN_MS),
+      audio,
+    };
     await createRealtimeCall(context, transaction, {
-      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agentRow.id, version: agentRow.version },
-      realtimeSessionId: session.id, metadata: body.metadata ?? {}, variables, createdAt, ...(records ? { recordingChannels: 'stereo' } : {}),
+      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agent.id, version: agent.version }, apiKeyId: owner.apiKeyId,
+      realtimeSessionId: session.id, metadata, variables, overrides, maxDurationSeconds: body.max_duration_seconds, createdAt,
+      ...(resolved.recording.enabled ? { recordingChannels: 'stereo' } : {}),
     });
     await insertSession(transaction, { ...session, accountId: owner.accountId });
+    return { session, resolved };
   });
-  const recordingPath = records ? await context.recordings.prepare(session.callId) : undefined;
+  if (resolved.unresolved.length > 0) {
+    await appendLog(context, session.callId, { at: createdAt.getTime(), source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });
+  }
+  const recordingPath = resolved.recording.enabled ? await context.recordings.prepare(session.callId) : undefined;
   session.url = await open(context, session, resolved, await listAllowedOrigins(context.db, owner.accountId), recordingPath);
   return session;
+}
+
+/** A session made before, without its secret, for a retry. Throws ApiError `realtime_session_not_found`, `key_mode_mismatch`. */
+export async function requireSession(context: AppContext, owner: Owner, id: string): Promise<RealtimeSessionView> {
+  const row = await findSession<RealtimeSessionView['audio']>(context.db, owner.accountId, id);
+  if (!row) throw new ApiError('realtime_session_not_found');
+  if (row.livemode !== owner.livemode) throw new ApiError('key_mode_mismatch');
+  // The public address leads to wherever the session is.
+  const url = `${context.options.publicUrl.replace(/^http/, 'ws')}/v1/realtime?session=${row.id}`;
+  return { id: row.id, callId: row.call_id, agentId: row.agent_id, livemode: row.livemode, url, createdAt: row.created_at, expiresAt: row.expires_at, audio: row.audio };
 }
 
 /** A call that finds no place ends at once, and its row says why. */
@@ -73,11 +96,6 @@ async function open(context: AppContext, session: OpenedSession, { agent }: Agen
     });
     throw error;
   }
-}
-
-function requireLanguage({ engines }: AppContext, { agent }: AgentForCall): void {
-  if (engines.speaks('stt', agent.stt.model, agent.language) && engines.speaks('tts', agent.tts.model, agent.language)) return;
-  throw new ApiError('unsupported_language', `Neither ${agent.stt.model} nor ${agent.tts.model} can be relied on for ${agent.language}. Choose another model or language for the agent.`, { param: 'agent_id' });
 }
 
 function formatOf(format: { encoding: AudioFormat['encoding']; sample_rate: number } | undefined, side: 'input' | 'output'): AudioFormat {

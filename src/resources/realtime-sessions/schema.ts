@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { Id, Metadata, OneOf, Timestamp, Variables } from '../../api/schemas.ts';
+import { Id, Metadata, Nullable, OneOf, Timestamp, Variables } from '../../api/schemas.ts';
+import { CallOverrides } from '../calls/overrides.ts';
 
 const ENCODINGS = ['pcm16', 'pcmu', 'pcma'] as const;
 
@@ -12,13 +13,9 @@ export const NewRealtimeSession = Type.Object({
   agent_id: Id('Who talks.'),
   variables: Type.Optional(Variables),
   metadata: Type.Optional(Metadata),
-  overrides: Type.Optional(Type.Object({
-    opening_message: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
-    system_prompt: Type.Optional(Type.String({ minLength: 1, maxLength: 20_000 })),
-    language: Type.Optional(Type.String({ pattern: '^[a-z]{2}-[A-Z]{2}$' })),
-  }, { additionalProperties: false })),
+  overrides: Type.Optional(CallOverrides),
   audio: Type.Optional(Type.Object({ input: Type.Optional(Format), output: Type.Optional(Format) }, { additionalProperties: false })),
-  max_duration_seconds: Type.Optional(Type.Integer({ minimum: 30, maximum: 14_400 })),
+  max_duration_seconds: Type.Optional(Type.Integer({ minimum: 30, maximum: 14_400, description: 'Shortens the agent\'s own limit.' })),
 }, { additionalProperties: false });
 export type NewRealtimeSession = Static<typeof NewRealtimeSession>;
 
@@ -27,10 +24,12 @@ export const RealtimeSession = Type.Object({
   object: Type.Literal('realtime_session'),
   livemode: Type.Boolean(),
   call_id: Type.String(),
-  client_secret: Type.Object({ value: Type.String(), expires_at: Timestamp }),
+  client_secret: Nullable(Type.Object({ value: Type.String({ description: 'Joins the session, once. A browser may hold it.' }), expires_at: Timestamp })),
+  secret_already_shown: Type.Optional(Type.Literal(true, { description: 'A replay: the secret was in the first answer, and is kept nowhere.' })),
   url: Type.String(),
   expires_at: Timestamp,
   agent_id: Type.String(),
   audio: Type.Object({ input: Format, output: Format }),
   created_at: Timestamp,
 });
+export type RealtimeSession = Static<typeof RealtimeSession>;

@@ -1,0 +1,15 @@
+import type { Queryable } from '../../db/database.ts';
+
+/**
+ * Whether the account can pay for a call that is about to begin; may hold money for it in the same transaction.
+ * Throws ApiError `insufficient_credits`.
+ */
+export type RequireCredit = (transaction: Queryable, call: {
+  callId: string;
+  accountId: string;
+  /** False: test mode, which never costs. */
+  livemode: boolean;
+  direction: 'inbound' | 'outbound' | 'realtime';
+  agentId: string;
+  maxCostMicros?: number | undefined;
+}) => Promise<void>;
