@@ -38,6 +38,8 @@ declare module 'fastify' {
      * A POST of the API without it stops the start.
      */
     recall?: Recall | 'no_effect';
+    /** A POST that makes nothing but acts on the object its path names: its stored answer is that object's, and goes with it. */
+    actsOnObject?: true;
     /** Codes that this route answers besides those that every route can. */
     errors?: readonly ErrorCode[];
     /** Draws from this bucket instead of that of its method. */

@@ -73,8 +73,3 @@ export async function deleteKeysBefore(db: Queryable, before: Date, most: number
 export async function deleteKeysOf(db: Queryable, resourceIds: readonly string[]): Promise<void> {
   await db.query('DELETE FROM idempotency WHERE resource_id = ANY($1)', [resourceIds]);
 }
-
-/** Stored answers of an account that show the object: those of requests that did something with it, whatever they made. */
-export async function deleteAnswersAbout(db: Queryable, accountId: string, id: string): Promise<void> {
-  await db.query("DELETE FROM idempotency WHERE account_id = $1 AND position('\"' || $2 || '\"' IN answer) > 0", [accountId, id]);
-}

@@ -51,7 +51,8 @@ export async function noteEffect(db: Queryable): Promise<void> {
 export function installIdempotency(app: App, options: IdempotencyOptions): void {
   app.decorateRequest('resourceId', '');
   const before = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
-    request.resourceId = newId(options.clock.now());
+    const { id } = request.params as { id?: string };
+    request.resourceId = (request.routeOptions.config.actsOnObject && id) || newId(options.clock.now());
     const key = request.headers['idempotency-key'];
     const { recall } = request.routeOptions.config;
     if (key === undefined || recall === undefined || recall === 'no_effect') return done();

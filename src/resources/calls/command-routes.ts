@@ -12,7 +12,7 @@ import { AddContext, Call, Say, SendDtmf, TransferCall } from './schema.ts';
 export function callCommandRoutes(app: App, context: AppContext): void {
   // The first request did what it was asked: a retry only looks.
   const recall: Recall = async ({ principal, params: { id = '' } }) => presentCall(await requireCall(context.db, principal, id));
-  const config = (...errors: ErrorCode[]) => ({ scope: 'calls:write' as const, recall, errors: ['call_not_found', 'key_mode_mismatch', 'call_not_in_progress', ...errors] as const });
+  const config = (...errors: ErrorCode[]) => ({ scope: 'calls:write' as const, recall, actsOnObject: true as const, errors: ['call_not_found', 'key_mode_mismatch', 'call_not_in_progress', ...errors] as const });
   const shapes = { params: IdParams, querystring: NoQuery, response: { 200: Call } };
 
   app.post('/v1/calls/:id/hangup', { config: config(), schema: { ...shapes, summary: 'Hang up', body: NoBody } }, async ({ params, principal }) =>

@@ -1,5 +1,5 @@
 import { ApiError } from '../../api/errors.ts';
-import { deleteAnswersAbout, deleteKeysOf } from '../../api/idempotency-store.ts';
+import { deleteKeysOf } from '../../api/idempotency-store.ts';
 import type { AppContext } from '../../context.ts';
 import { requireCall } from './actions.ts';
 import { deleteCall } from './store.ts';
@@ -16,7 +16,6 @@ export async function eraseCall(context: AppContext, owner: { accountId: string;
   await context.db.transaction(async (transaction) => {
     const call = await requireCall(transaction, owner, id, 'lock');
     await deleteKeysOf(transaction, [call.id, ...(call.realtime_session_id === null ? [] : [call.realtime_session_id])]);
-    await deleteAnswersAbout(transaction, call.account_id, call.id);
     await deleteCall(transaction, call.id);
     transaction.afterCommit(() => context.events.forget(call.id));
   });
