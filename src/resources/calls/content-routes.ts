@@ -30,7 +30,7 @@ export function callContentRoutes(app: App, context: AppContext): void {
   });
 
   app.get('/v1/calls/:id/log', {
-    config: READ,
+    config: { ...READ, produces: ['application/vnd.tcpdump.pcap'] },
     schema: { summary: 'Get a log', description: 'SIP messages, media, every turn decision with its reason, engine events, tool calls and errors, in order.', params: IdParams, querystring: LogQuery, response: { 200: CallLog } },
   }, async ({ params, query, principal }, reply) => {
     const { id } = await requireCall(db, principal, params.id);
@@ -40,7 +40,7 @@ export function callContentRoutes(app: App, context: AppContext): void {
   });
 
   app.get('/v1/calls/:id/recording', {
-    config: { ...READ, errors: [...READ.errors, 'recording_not_found', 'range_not_satisfiable', 'encoder_unavailable'] },
+    config: { ...READ, errors: [...READ.errors, 'recording_not_found', 'range_not_satisfiable', 'encoder_unavailable'], produces: ['audio/wav', 'audio/mpeg', 'audio/ogg'] },
     schema: { summary: 'Get a recording', params: IdParams, querystring: RecordingQuery },
   }, async ({ params, query, principal, headers, method }, reply) => {
     const { id, ended_at } = await requireCall(db, principal, params.id);
@@ -70,7 +70,7 @@ function eventRoutes(app: App, context: AppContext): void {
     for (const stream of open) stream.end();
   });
   app.get('/v1/calls/:id/events', {
-    config: { ...READ, errors: [...READ.errors, 'rate_limited'] },
+    config: { ...READ, errors: [...READ.errors, 'rate_limited'], produces: ['text/event-stream'] },
     exposeHeadRoute: false,
     schema: {
       summary: 'Follow a call',
