@@ -3,6 +3,7 @@ import type { InboundRoute } from './calls/phone-gateway.ts';
 import type { AppContext } from './context.ts';
 import { resolveAgentSpec } from './resources/agents/spec.ts';
 import { appendLog, createInboundCall } from './resources/calls/actions.ts';
+import { settingsOf } from './resources/sip-trunks/draft.ts';
 import { findInboundRoute } from './resources/phone-numbers/actions.ts';
 
 /** Finds who answers an INVITE, in the records: trunk by source, number by the called user, agent by the number. */
@@ -12,7 +13,8 @@ export async function routeInboundCall(context: AppContext, call: { sourceAddres
   const { agent, number, trunk, accountId, livemode } = route;
   return {
     kind: 'route',
-    codecs: trunk.codecs.filter((codec) => codec === 'PCMU' || codec === 'PCMA'),
+    // Media is not encrypted yet: a trunk that asks for it has no codec to talk with, and its calls are refused with 488.
+    codecs: settingsOf(trunk.settings).media_encryption === 'required' ? [] : trunk.codecs.filter((codec) => codec === 'PCMU' || codec === 'PCMA'),
     accept: async ({ from, to, sipCallId }) => {
       const resolved = resolveAgentSpec(agent, { variables: {}, now: new Date(context.clock.now()), phoneNumber: from });
       const records = resolved.recording.enabled;

@@ -5,26 +5,23 @@ import type { Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import { isInLiveCall } from '../calls/in-use.ts';
 import { detachTrunk } from '../phone-numbers/lookup.ts';
-import { CODECS, type CreateSipTrunk, type UpdateSipTrunk } from './schema.ts';
+import { draftOf, settingsOf } from './draft.ts';
+import type { CreateSipTrunk, UpdateSipTrunk } from './schema.ts';
 import { findTrunk, findTrunksByAddress, insertTrunk, markTrunkDeleted, selectAllowedAddresses, updateTrunk, type SipTrunkRow } from './store.ts';
 
 export type { SipTrunkRow } from './store.ts';
 
 interface Owner { accountId: string; livemode: boolean }
-type TrunksContext = Pick<AppContext, 'db' | 'clock' | 'trunkChanges'>;
+type TrunksContext = Pick<AppContext, 'db' | 'clock' | 'trunkChanges' | 'keyring'>;
 
-/** Throws ApiError `invalid_parameter` for an address that is none. */
-export function createTrunk(context: TrunksContext, owner: Owner, body: CreateSipTrunk, id?: string): Promise<SipTrunkRow> {
-  const nowMs = context.clock.now();
-  const now = new Date(nowMs);
-  const allowed = toRanges(body.allowed_addresses);
+/** Throws ApiError `invalid_parameter` or `missing_parameter` for what does not fit together. */
+export function createTrunk(context: TrunksContext, owner: Owner, body: CreateSipTrunk, id: string = newId(context.clock.now())): Promise<SipTrunkRow> {
+  const now = new Date(context.clock.now());
+  const draft = draftOf(body, typeof body.password === 'string');
+  const password = typeof body.password === 'string' ? context.keyring.seal(body.password, placeOf(id)) : null;
   return context.db.transaction(async (transaction) => {
     transaction.afterCommit(() => context.trunkChanges.notify());
-    return insertTrunk(transaction, {
-      id: id ?? newId(nowMs), account_id: owner.accountId, livemode: owner.livemode, name: body.name, direction: body.direction ?? 'inbound',
-      allowed_addresses: allowed, codecs: body.codecs ?? [...CODECS], dtmf_mode: body.dtmf_mode ?? 'auto',
-      max_concurrent_calls: body.max_concurrent_calls ?? null, enabled: body.enabled ?? true, created_at: now, updated_at: now,
-    });
+    return insertTrunk(transaction, { id, account_id: owner.accountId, livemode: owner.livemode, ...draft, password, created_at: now, updated_at: now });
   });
 }
 
@@ -38,12 +35,14 @@ export async function requireTrunk(db: Queryable, owner: Owner, id: string, para
 
 /** Changes the fields that were sent. */
 export function changeTrunk(context: TrunksContext, owner: Owner, id: string, body: UpdateSipTrunk): Promise<SipTrunkRow> {
-  const { allowed_addresses, codecs, ...rest } = body;
-  const ranges = allowed_addresses === undefined ? {} : { allowed_addresses: toRanges(allowed_addresses) };
   return context.db.transaction(async (transaction) => {
     const row = await requireTrunk(transaction, owner, id, 'id', 'lock');
+    const { password } = body;
+    const hasPassword = password === undefined ? row.password_set : password !== null;
+    const draft = draftOf({ ...body, name: body.name ?? row.name }, hasPassword, { ...row, settings: settingsOf(row.settings) });
+    const sealed = typeof password === 'string' ? context.keyring.seal(password, placeOf(row.id)) : password;
     transaction.afterCommit(() => context.trunkChanges.notify());
-    return updateTrunk(transaction, { ...row, ...rest, ...ranges, codecs: codecs === undefined ? row.codecs : (codecs ?? [...CODECS]) }, new Date(context.clock.now()));
+    return updateTrunk(transaction, row.id, draft, sealed, new Date(context.clock.now()));
   });
 }
 
@@ -69,22 +68,7 @@ export function listAllowedAddresses(db: Queryable): Promise<string[]> {
   return selectAllowedAddresses(db);
 }
 
-/** Ranges with the host bits cleared, as PostgreSQL's cidr wants them; a bare address is a range of one. */
-function toRanges(addresses: readonly string[]): string[] {
-  return addresses.map((text, index) => {
-    try {
-      if (!text.includes('/')) return single(text);
-      const [address, bits] = ipaddr.parseCIDR(text);
-      const network = address.kind() === 'ipv4' ? ipaddr.IPv4.networkAddressFromCIDR(text) : ipaddr.IPv6.networkAddressFromCIDR(text);
-      return `${network.toString()}/${bits}`;
-    } catch {
-      throw new ApiError('invalid_parameter', `allowed_addresses[${index}] must be an IP address or a range such as 203.0.113.0/24.`, { param: `allowed_addresses[${index}]` });
-    }
-  });
-}
-
-function single(text: string): string {
-  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) throw new Error('not an address');
-  const address = ipaddr.process(text);
-  return `${address.toString()}/${address.kind() === 'ipv4' ? 32 : 128}`;
+/** Binds a sealed password to its row. */
+function placeOf(id: string): string {
+  return `sip_trunk:password:${id}`;
 }

@@ -3,11 +3,12 @@ import { readPage, toPage } from '../../api/pagination.ts';
 import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
+import { settingsOf } from './draft.ts';
 import { changeTrunk, createTrunk, deleteTrunk, requireTrunk } from './actions.ts';
 import { CreateSipTrunk, ListSipTrunks, SipTrunk, SipTrunkList, UpdateSipTrunk } from './schema.ts';
 import { listTrunkRows, type SipTrunkRow } from './store.ts';
 
-/** `/v1/sip-trunks`: who may call in. */
+/** `/v1/sip-trunks`: who may call in, and who carries calls out. */
 export function sipTrunkRoutes(app: App, context: AppContext): void {
   const { db, keyring } = context;
   const read = { scope: 'sip_trunks:read' } as const;
@@ -38,8 +39,9 @@ export function sipTrunkRoutes(app: App, context: AppContext): void {
 
 function present(row: SipTrunkRow): SipTrunk {
   return {
-    id: row.id, object: 'sip_trunk', livemode: row.livemode, name: row.name, direction: row.direction, allowed_addresses: row.allowed_addresses,
-    codecs: row.codecs, dtmf_mode: row.dtmf_mode, media_encryption: 'disabled', max_concurrent_calls: row.max_concurrent_calls,
-    status: row.enabled ? 'ok' : 'disabled', created_at: iso(row.created_at), updated_at: iso(row.updated_at),
+    id: row.id, object: 'sip_trunk', livemode: row.livemode, name: row.name, direction: row.direction, ...settingsOf(row.settings), password_set: row.password_set,
+    registration: row.registration, allowed_addresses: row.allowed_addresses, codecs: row.codecs, dtmf_mode: row.dtmf_mode,
+    max_concurrent_calls: row.max_concurrent_calls, status: row.enabled ? (row.health ?? 'ok') : 'disabled', last_ok_at: iso(row.last_ok_at), rtt_ms: row.rtt_ms,
+    created_at: iso(row.created_at), updated_at: iso(row.updated_at),
   };
 }

@@ -1,32 +1,38 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
-import type { SipTrunk } from './schema.ts';
+import type { TrunkDraft } from './draft.ts';
+import type { Registration, TrunkSettings } from './schema.ts';
 
 /** The only SQL on SIP trunks. */
 
-export interface SipTrunkRow {
+export interface SipTrunkRow extends Omit<TrunkDraft, 'settings'> {
   id: string;
   account_id: string;
   livemode: boolean;
-  name: string;
-  direction: SipTrunk['direction'];
-  allowed_addresses: string[];
-  codecs: SipTrunk['codecs'];
-  dtmf_mode: SipTrunk['dtmf_mode'];
-  max_concurrent_calls: number | null;
-  enabled: boolean;
+  /** What was said; the rest is default. */
+  settings: Partial<TrunkSettings>;
+  password_set: boolean;
+  registration: Registration | null;
+  /** What the last question to the peer showed; null: not asked yet. */
+  health: 'ok' | 'unreachable' | 'auth_failed' | null;
+  last_ok_at: Date | null;
+  rtt_ms: number | null;
   created_at: Date;
   updated_at: Date;
 }
 
-const COLUMNS = 'id, account_id, livemode, name, direction, allowed_addresses::text[], codecs, dtmf_mode, max_concurrent_calls, enabled, created_at, updated_at';
+const COLUMNS = `id, account_id, livemode, name, direction, allowed_addresses::text[], codecs, dtmf_mode, max_concurrent_calls, enabled, settings,
+  password IS NOT NULL AS password_set, registration, health, last_ok_at, rtt_ms, created_at, updated_at`;
 const TAKES_CALLS = "enabled AND deleted_at IS NULL AND direction IN ('inbound', 'both')";
 
-export async function insertTrunk(db: Queryable, row: SipTrunkRow): Promise<SipTrunkRow> {
+export async function insertTrunk(db: Queryable, row: TrunkDraft & { id: string; account_id: string; livemode: boolean; password: Buffer | null; created_at: Date; updated_at: Date }): Promise<SipTrunkRow> {
   const [inserted] = await db.query<SipTrunkRow>(
-    `INSERT INTO sip_trunk (id, account_id, livemode, name, direction, allowed_addresses, codecs, dtmf_mode, max_concurrent_calls, enabled, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6::text[]::cidr[], $7, $8, $9, $10, $11, $12) RETURNING ${COLUMNS}`,
-    [row.id, row.account_id, row.livemode, row.name, row.direction, row.allowed_addresses, row.codecs, row.dtmf_mode, row.max_concurrent_calls, row.enabled, row.created_at, row.updated_at],
+    `INSERT INTO sip_trunk (id, account_id, livemode, name, direction, allowed_addresses, codecs, dtmf_mode, max_concurrent_calls, enabled, settings, password, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6::text[]::cidr[], $7, $8, $9, $10, $11, $12, $13, $14) RETURNING ${COLUMNS}`,
+    [
+      row.id, row.account_id, row.livemode, row.name, row.direction, row.allowed_addresses, row.codecs, row.dtmf_mode, row.max_concurrent_calls, row.enabled,
+      JSON.stringify(row.settings), row.password, row.created_at, row.updated_at,
+    ],
   );
   return inserted as SipTrunkRow;
 }
@@ -42,11 +48,16 @@ export function listTrunkRows(db: Queryable, accountId: string, livemode: boolea
   return db.query<SipTrunkRow>(`SELECT ${COLUMNS} FROM sip_trunk ${sql}`, values);
 }
 
-export async function updateTrunk(db: Queryable, row: SipTrunkRow, now: Date): Promise<SipTrunkRow> {
+/** `password` undefined: as it was. */
+export async function updateTrunk(db: Queryable, id: string, draft: TrunkDraft, password: Buffer | null | undefined, now: Date): Promise<SipTrunkRow> {
   const [updated] = await db.query<SipTrunkRow>(
-    `UPDATE sip_trunk SET name = $2, allowed_addresses = $3::text[]::cidr[], codecs = $4, dtmf_mode = $5, max_concurrent_calls = $6, enabled = $7, updated_at = $8
+    `UPDATE sip_trunk SET name = $2, direction = $3, allowed_addresses = $4::text[]::cidr[], codecs = $5, dtmf_mode = $6, max_concurrent_calls = $7, enabled = $8,
+       settings = $9, password = CASE WHEN $10 THEN $11 ELSE password END, updated_at = $12
      WHERE id = $1 RETURNING ${COLUMNS}`,
-    [row.id, row.name, row.allowed_addresses, row.codecs, row.dtmf_mode, row.max_concurrent_calls, row.enabled, now],
+    [
+      id, draft.name, draft.direction, draft.allowed_addresses, draft.codecs, draft.dtmf_mode, draft.max_concurrent_calls, draft.enabled,
+      JSON.stringify(draft.settings), password !== undefined, password ?? null, now,
+    ],
   );
   return updated as SipTrunkRow;
 }
