@@ -91,19 +91,16 @@ async function checkReferences(db: Queryable, owner: Owner, body: UpdateCampaign
   for (const [index, id] of (body.from_phone_number_ids ?? []).entries()) await requirePhoneNumber(db, owner, id, `from_phone_number_ids[${index}]`);
 }
 
-/** The leads the body asks for, in order; undefined: it asks for none. Throws ApiError `lead_not_found`, `invalid_parameter`. */
+/** The leads the body asks for, in its order; undefined: it asks for none. Throws ApiError `lead_not_found`, `key_mode_mismatch`, `invalid_parameter`. */
 async function selectList(db: Queryable, owner: Owner, body: CreateCampaign): Promise<string[]>;
 async function selectList(db: Queryable, owner: Owner, body: UpdateCampaign): Promise<string[] | undefined>;
 async function selectList(db: Queryable, owner: Owner, { lead_ids, lead_filter }: UpdateCampaign): Promise<string[] | undefined> {
   if (lead_ids) {
-    const { missing: [missing], otherMode: [otherMode] } = await selectLeadsForCampaign(db, owner, { ids: lead_ids });
-    const at = (id: string): { param: string } => ({ param: `lead_ids[${lead_ids.indexOf(id)}]` });
-    if (missing !== undefined) throw new ApiError('lead_not_found', `No lead ${missing} in this account.`, at(missing));
-    if (otherMode !== undefined) throw new ApiError('key_mode_mismatch', `Lead ${otherMode} belongs to ${owner.livemode ? 'test' : 'live'} mode.`, at(otherMode));
+    await selectLeadsForCampaign(db, owner, { ids: lead_ids });
     return lead_ids;
   }
   if (!lead_filter) return undefined;
-  const { ids } = await selectLeadsForCampaign(db, owner, { tags: lead_filter.tags }, MAX_CAMPAIGN_LEADS + 1);
+  const ids = await selectLeadsForCampaign(db, owner, { tags: lead_filter.tags, most: MAX_CAMPAIGN_LEADS + 1 });
   if (ids.length === 0) throw new ApiError('invalid_parameter', `No lead has the tags ${lead_filter.tags.join(', ')}.`, { param: 'lead_filter' });
   if (ids.length > MAX_CAMPAIGN_LEADS) throw new ApiError('invalid_parameter', `More than ${MAX_CAMPAIGN_LEADS} leads have these tags; a campaign takes no more.`, { param: 'lead_filter' });
   return ids;

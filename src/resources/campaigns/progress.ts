@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { ApiError } from '../../api/errors.ts';
+import { EventStream } from '../../api/event-stream.ts';
 import type { AppContext } from '../../context.ts';
 import type { Listening } from '../../db/listener.ts';
-import { EventStream } from './event-stream.ts';
 import { presentProgress } from './present.ts';
 import { CAMPAIGN_CHANNEL, findCampaign } from './store.ts';
 
@@ -41,7 +41,7 @@ export class CampaignWatch {
 
   /** Ends every stream. */
   async close(): Promise<void> {
-    for (const { body } of this.#streams) body.end();
+    for (const stream of this.#streams) stream.end();
     await this.#listening?.close();
   }
 
@@ -59,25 +59,27 @@ class ProgressStream {
   #told = '';
   #waiting = false;
   #again = false;
+  #over = false;
 
   constructor(context: ProgressContext, campaign: Watched) {
     this.#context = context;
     this.campaignId = campaign.id;
     this.accountId = campaign.account_id;
     this.body = new EventStream(context.clock);
+    this.body.once('close', () => { this.#over = true; });
   }
 
   /** Tells what has changed, at once or after the pause. */
   look(): void {
     this.#again = true;
-    if (this.#waiting || this.body.ended) return;
+    if (this.#waiting || this.#over) return;
     this.#again = false;
     this.#waiting = true;
     this.#tell()
       .catch((error: unknown) => {
         // The client connects again and reads on.
         this.#context.log.warn({ campaign: this.campaignId, error: String(error) }, 'a campaign\'s progress could not be read');
-        this.body.end();
+        this.end();
       })
       .finally(() => {
         const cancel = this.#context.clock.after(PAUSE_MS, () => {
@@ -88,15 +90,22 @@ class ProgressStream {
       });
   }
 
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.body.end();
+  }
+
   async #tell(): Promise<void> {
     const row = await findCampaign(this.#context.db, this.accountId, this.campaignId, 'read');
-    if (!row) return this.body.end();
+    if (this.#over) return;
+    if (!row) return this.end();
     const progress = presentProgress(row);
     const text = JSON.stringify(progress);
     if (text !== this.#told) this.body.tell('progress', progress);
     this.#told = text;
     if (row.status !== 'completed') return;
     this.body.tell('completed', progress);
-    this.body.end();
+    this.end();
   }
 }

@@ -98,7 +98,7 @@ function watchRoutes(app: App, context: AppContext): void {
 
   app.get('/v1/campaigns/:id/events', {
     exposeHeadRoute: false,
-    config: { scope: 'campaigns:read', errors: ['rate_limited'] },
+    config: { scope: 'campaigns:read', produces: ['text/event-stream'] },
     schema: {
       summary: 'Watch a campaign\'s progress',
       description: 'Server-sent events: `progress` with campaign_id, status, paused_reason, lead_count and counts at once and with every change (at most four a second), a comment every 15 s, and `completed` at the end.',
