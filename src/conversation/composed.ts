@@ -275,8 +275,11 @@ export class ComposedConversation implements Conversation {
     this.#speaker.reply({});
   }
 
+  /** What it was told to say waits until nobody speaks, and until the caller has had an answer. */
   #sayNext(): void {
-    if (this.#toSay.length === 0 || this.#ending || this.#ear.voice.speaking || this.#speaker.activity.state !== 'silent') return;
+    if (this.#toSay.length === 0 || this.#ending || this.#speaker.activity.state !== 'silent') return;
+    const { speaking, silentMs } = this.#ear.voice;
+    if (speaking || silentMs < this.#agent.turnTaking.silenceWaitMs || this.#turns.unanswered !== '') return;
     this.#speaker.line(this.#toSay.shift() ?? '', { protected: false });
   }
 

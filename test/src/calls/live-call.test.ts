@@ -74,6 +74,20 @@ t.test('an answered call is written down in order and ends once', async (t) => {
   t.match(records.ends, [{ status: 'completed', endReason: 'caller_hangup', outcome: 'conversation' }]);
 });
 
+t.test('a command is answered by the worker, or by the end of the call', async (t) => {
+  const pool = await startPool(t);
+  const records = new MemoryRecords();
+  const { call } = liveCall(pool, records, 'a');
+  await call.open(openCall('a', 'talk'));
+  call.answered(true);
+  const [said, keyed] = await Promise.all([call.command({ kind: 'say', text: 'Hello' }), call.command({ kind: 'dtmf', digits: '1' })]);
+  t.equal(said, 'done');
+  t.equal(keyed, 'not_possible');
+  t.equal(await call.command({ kind: 'say', text: 'end' }), 'not_in_progress', 'the call ended before the answer came');
+  await call.done;
+  t.equal(await call.command({ kind: 'context', text: 'late' }), 'not_in_progress');
+});
+
 t.test('a call canceled before its answer was never connected', async (t) => {
   const pool = await startPool(t);
   const records = new MemoryRecords();
