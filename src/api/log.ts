@@ -5,7 +5,7 @@ const REDACTED_KEYS: ReadonlySet<string> = new Set([
   'authorization', 'cookie', 'password', 'secret', 'client_secret', 'clientSecret', 'token', 'masterKey', 'apiKey', 'llmApiKey',
   'system_prompt', 'systemPrompt', 'opening_message', 'openingMessage', 'metadata', 'variables', 'transcript', 'body',
 ]);
-const SECRET_SHAPES = /\b(wv_(?:live|test)_|whsec_|wvc_|wvs_|wvr_)[\w-]{8,}/g;
+const SECRET_SHAPES = /\b(wv_(?:live|test)_|whsec_|wvc_|wvs_|wvr_|wvf_)[\w-]{8,}/g;
 
 const CENSOR = '[redacted]';
 /** Log details are flat or nearly so; deeper ones are not ours. */

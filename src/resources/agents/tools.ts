@@ -58,17 +58,19 @@ function checkHttpTool(input: ToolInput, param: string): void {
 export function fillTools(inputs: readonly ToolInput[], before: FilledTools): FilledTools {
   const headers: Record<string, Readonly<Record<string, string>>> = {};
   const tools = inputs.map((input): Tool => {
-    const enabled = input.enabled ?? true;
-    if (input.type !== 'http') return { type: input.type, enabled };
-    const { name = '', description = '', url = '' } = input;
+    if (input.type !== 'http') return { type: input.type, enabled: input.enabled ?? true };
+    const { name = '', url = '' } = input;
     const values = input.headers === undefined ? headersBefore(before, name, url) : (input.headers ?? {});
-    if (Object.keys(values).length > 0) headers[name] = values;
-    return {
-      type: 'http', enabled, name, description, parameters: input.parameters ?? NO_ARGUMENTS, method: input.method ?? 'POST', url,
-      headers_set: Object.keys(values), timeout_ms: input.timeout_ms ?? DEFAULT_TIMEOUT_MS, filler: input.filler ?? null,
-    };
+    const headers_set = Object.keys(values);
+    if (headers_set.length > 0) headers[name] = values;
+    return fillHttpTool(input, headers_set);
   });
   return { tools, headers };
+}
+
+function fillHttpTool(input: ToolInput, headers_set: string[]): HttpTool {
+  const { enabled = true, name = '', description = '', parameters = NO_ARGUMENTS, method = 'POST', url = '', timeout_ms = DEFAULT_TIMEOUT_MS, filler = null } = input;
+  return { type: 'http', enabled, name, description, parameters, method, url, headers_set, timeout_ms, filler };
 }
 
 function headersBefore({ tools, headers }: FilledTools, name: string, url: string): Readonly<Record<string, string>> {
