@@ -8,7 +8,7 @@ CREATE TABLE lead (
   account_id char(24) NOT NULL REFERENCES account,
   livemode boolean NOT NULL,
   name text NOT NULL,
-  -- The name without case and accents, for `q`; made by the program, since lower() knows ASCII only in the C locale.
+  -- The name as `q` compares it: without case and accents, in ASCII.
   search_name text NOT NULL,
   phone_number text NOT NULL,
   tags text[] NOT NULL DEFAULT '{}',

@@ -5,8 +5,8 @@ import { DateTime, Json, Nullable, NullableString, NullableTimestamp, OneOf, Pho
 const closed = { additionalProperties: false };
 export const MAX_IMPORTED = 5000;
 const MAX_FIELDS = 100;
-/** A local part, an at sign and a domain with a dot; whether it exists only a message can tell. */
-const EMAIL = '^[^\\s@<>(),;:"\\[\\]\\\\]{1,64}@(?:[\\p{L}\\p{N}-]{1,63}\\.)+[\\p{L}\\p{N}-]{2,63}$';
+/** ASCII: a local part, an at sign and a domain with a dot; whether it exists only a message can tell. */
+const EMAIL = "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?:[A-Za-z0-9-]{1,63}\\.)+[A-Za-z0-9-]{2,63}$";
 
 export const Lead = Type.Object({
   id: Type.String(),

@@ -164,12 +164,16 @@ function asJson(leads: readonly ImportedLead[]): string {
   return JSON.stringify(leads.map((lead) => ({ ...lead, search_name: folded(lead.name) })));
 }
 
-/** Without case and accents, so that `muller` finds Müller. */
+/**
+ * Without case and accents, so that `muller` finds Müller; other scripts as ASCII, for the trigrams of a database in the
+ * C locale know nothing else.
+ */
 function folded(text: string): string {
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const plain = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  return plain.replaceAll(/[^\0-\x7f]/gu, (character) => `u${(character.codePointAt(0) ?? 0).toString(16).padStart(6, '0')}`);
 }
 
 /** More words than anybody types narrow nothing further. */
 function wordsOf(text: string): string[] {
-  return folded(text).split(/\s+/).filter((word) => word !== '').slice(0, 10);
+  return text.split(/\s+/).map(folded).filter((word) => word !== '').slice(0, 10);
 }
