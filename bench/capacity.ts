@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Resampler } from '../media/resampler.ts';
 import type { Allocation } from './support/allocation.ts';
+import { addCalls } from './support/add-calls.ts';
 import { BARE_ECHO } from './support/bare-echo.ts';
 import { BenchGateway } from './support/bench-gateway.ts';
 import { judged, missing, shown, type Figure, type Report } from './support/figures.ts';
@@ -164,12 +165,6 @@ function garbageOf(kind: PeerKind, calls: number, allocated: Allocation, times: 
 function ratio(kind: PeerKind, calls: number, value: number): Figure[] {
   const goal = kind === RTPENGINE && calls >= JUDGED_FROM_CALLS ? RTPENGINE_RATIO : undefined;
   return [limited(`CPU of the whole process against ${kind.name} at ${calls} calls`, value, 'x', goal)];
-}
-
-async function addCalls(gateway: BenchGateway, load: RtpLoad, count: number): Promise<void> {
-  const callers = await load.open(count);
-  const opened = await gateway.open(callers.map(({ port }) => port));
-  await load.send(callers.map(({ caller }, i) => ({ caller, port: opened[i]?.rtpPort ?? 0 })));
 }
 
 function pacing(arrivals: Arrivals, at: string, p99Goal: number | undefined): Figure[] {

@@ -8,6 +8,7 @@ const BENCHES: Record<string, () => Promise<Bench>> = {
   capacity: async () => (await import('./capacity.ts')).capacity,
   vad: async () => (await import('./vad.ts')).vad,
   speech: async () => (await import('./speech.ts')).speech,
+  api: async () => (await import('./api.ts')).api,
   start: async () => (await import('./start.ts')).start,
 };
 

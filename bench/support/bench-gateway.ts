@@ -1,4 +1,5 @@
 import type { CallSummary } from '../../src/calls/worker-protocol.ts';
+import type { FurnishedApi } from './api-side.ts';
 import { BenchChild } from './child.ts';
 import type { EngineEvent, FromGateway, GatewayOptions, OpenedCall, Script, ToGateway } from './gateway-protocol.ts';
 
@@ -40,6 +41,11 @@ export class BenchGateway {
 
   async writes(perSecond: number): Promise<void> {
     await this.#child.ask({ type: 'writes', perSecond }, 'loaded');
+  }
+
+  /** Starts the API on the main thread. */
+  async furnish(agents: number, leads: number): Promise<FurnishedApi> {
+    return (await this.#child.ask({ type: 'furnish', agents, leads }, 'furnished')).api;
   }
 
   async state(): Promise<Extract<FromGateway, { type: 'state' }>> {

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads';
 import type { CallSummary } from '../../src/calls/worker-protocol.ts';
 import { openDatabase, type Database } from '../../src/db/database.ts';
 import { startEmbeddedPostgres } from '../../src/db/embedded-postgres.ts';
+import type { ApiSide, FurnishedApi } from './api-side.ts';
 import { agentFor } from './bench-agent.ts';
 import type { FromGateway, GatewayOptions, OpenedCall, ToGateway } from './gateway-protocol.ts';
 import type { FromMediaThread, ToMediaThread } from './media-thread.ts';
@@ -120,6 +121,14 @@ async function startWriting(perSecond: number): Promise<{ stop: () => Promise<vo
   return { stop, count: () => written };
 }
 
+let apiSide: ApiSide | undefined;
+
+async function furnish(agents: number, leads: number): Promise<FurnishedApi> {
+  const { startApiSide } = await import('./api-side.ts');
+  apiSide = await startApiSide(agents, leads);
+  return apiSide.furnished;
+}
+
 const [mediaUp] = (await once(media, 'message')) as [Extract<FromMediaThread, { type: 'up' }>];
 
 async function answer(message: ToGateway): Promise<FromGateway> {
@@ -128,6 +137,7 @@ async function answer(message: ToGateway): Promise<FromGateway> {
     case 'hangUp': return { type: 'ended', summaries: await hangUp(message.callIds) };
     case 'load': loadMain(message.mainPct); return { type: 'loaded' };
     case 'writes': await write(message.perSecond); return { type: 'loaded' };
+    case 'furnish': return { type: 'furnished', api: await furnish(message.agents, message.leads) };
     case 'state': return { type: 'state', mediaTid: mediaUp.tid, priority: mediaUp.priority, calls: live.size, written: writing?.count() ?? 0 };
     case 'allocation': {
       const found = next('allocation');
@@ -145,4 +155,5 @@ async function answer(message: ToGateway): Promise<FromGateway> {
 serve(answer, async () => {
   clearInterval(busy);
   await writing?.stop();
+  await apiSide?.close();
 });

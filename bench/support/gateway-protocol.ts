@@ -1,4 +1,5 @@
 import type { CallSummary } from '../../src/calls/worker-protocol.ts';
+import type { FurnishedApi } from './api-side.ts';
 
 /** How a measured gateway's calls behave. */
 export type Script =
@@ -35,6 +36,8 @@ export type ToGateway =
   | { type: 'load'; mainPct: number }
   /** An embedded PostgreSQL under so many single-row transactions a second; 0 stops it. -> `loaded` */
   | { type: 'writes'; perSecond: number }
+  /** The API on the main thread, with so many agents and leads. -> `furnished` */
+  | { type: 'furnish'; agents: number; leads: number }
   /** -> `state` */
   | { type: 'state' }
   /** Counts what the media thread allocates for so long. -> `allocated` */
@@ -46,6 +49,7 @@ export type FromGateway =
   | { type: 'opened'; calls: OpenedCall[] }
   | { type: 'ended'; summaries: CallSummary[] }
   | { type: 'loaded' }
+  | { type: 'furnished'; api: FurnishedApi }
   /** `written`: transactions acknowledged by the embedded database so far. */
   | { type: 'state'; mediaTid: number; priority: string; calls: number; written: number }
   | { type: 'allocated'; heapBytes: number; bufferBytes: number; largestCollectionMs: number }

@@ -51,8 +51,7 @@ export function readPage(keyring: Keyring, query: PageQuery, route: string, prin
   if (query.starting_after !== undefined && query.ending_before !== undefined) {
     throw new ApiError('conflicting_cursors', 'Send starting_after or ending_before, not both.', { param: 'ending_before' });
   }
-  const sorted = Object.entries(filters).filter(([, value]) => value !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
-  const scope = [route, principal.accountId, String(principal.livemode ?? 'any'), JSON.stringify(sorted)].join('|');
+  const scope = cursorScope(route, principal, filters);
   const direction = query.ending_before === undefined ? 'older' : 'newer';
   const cursor = query.ending_before ?? query.starting_after;
   const from = cursor === undefined ? undefined : decodeCursor(keyring, scope, cursor);
@@ -60,6 +59,12 @@ export function readPage(keyring: Keyring, query: PageQuery, route: string, prin
     throw new ApiError('invalid_cursor', 'This cursor was not issued for this list with these filters.', { param: direction === 'older' ? 'starting_after' : 'ending_before' });
   }
   return { direction, from, limit: query.limit ?? DEFAULT_LIMIT, scope };
+}
+
+/** What a list's cursors are bound to. */
+export function cursorScope(route: string, principal: { accountId: string; livemode?: boolean }, filters: Record<string, unknown> = {}): string {
+  const sorted = Object.entries(filters).filter(([, value]) => value !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [route, principal.accountId, String(principal.livemode ?? 'any'), JSON.stringify(sorted)].join('|');
 }
 
 /**

@@ -30,6 +30,7 @@ import type { RequireCredit } from '../../src/resources/calls/credit.ts';
 import type { Cloning } from '../../src/resources/voices/cloning.ts';
 import { cloning, SimulatedCloner } from '../../src/resources/voices/simulated-cloner.ts';
 import { TrunkChanges } from '../../src/resources/sip-trunks/trunk-changes.ts';
+import type { Database } from '../../src/db/database.ts';
 import { newId } from '../../src/db/id.ts';
 import { NOBODY_PAYS } from './fake-payments.ts';
 import { createTestDatabase } from './test-database.ts';
@@ -59,6 +60,13 @@ export class TestClock implements Clock {
       this.#timers.delete(timer);
       timer.work();
     }
+  }
+}
+
+/** Time as it passes, for processes that outlive a test's patience. */
+class WallClock extends TestClock {
+  override now(): number {
+    return Date.now();
   }
 }
 
@@ -143,6 +151,12 @@ export interface ApiHarness {
 }
 
 export interface HarnessOptions {
+  /** Another harness's store, which this one shares; it closes its own connections only. */
+  store?: { db: Database; masterKey: Buffer };
+  /** Real time instead of a clock that moves when told. */
+  realTime?: boolean;
+  /** `trace` when absent. */
+  logLevel?: string;
   /** Calls an account may have at once; more than any test makes by accident. */
   accountConcurrency?: number;
   requireCredit?: RequireCredit;
@@ -158,15 +172,15 @@ export interface HarnessOptions {
 
 /** The whole HTTP side on a real PostgreSQL; only the calls are fakes. */
 export async function startApiHarness(options: HarnessOptions = {}): Promise<ApiHarness> {
-  const database = await createTestDatabase();
+  const database = options.store ? { db: options.store.db, close: () => Promise.resolve() } : await createTestDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'wv-api-'));
-  const clock = new TestClock();
+  const clock = options.realTime ? new WallClock() : new TestClock();
   const liveCalls = new FakeLiveCalls();
   const events: AccountEvent[] = [];
   const forgotten: string[] = [];
   const logged: string[] = [];
-  const log = createLog({ level: 'trace', destination: { write: (line: string) => { logged.push(line); } } });
-  const keyring = makeKeyring(randomBytes(32));
+  const log = createLog({ level: options.logLevel ?? 'trace', destination: { write: (line: string) => { logged.push(line); } } });
+  const keyring = makeKeyring(options.store?.masterKey ?? randomBytes(32));
   const guard = new AddressGuard({ allowed: options.allowPrivateAddresses ?? [] });
   const webhooks = new Webhooks({ db: database.db, keyring, guard, log, ...(options.versions ? { versions: options.versions } : {}) });
   const keys = new KeyCache(database.db, keyring, clock);
