@@ -53,25 +53,25 @@ function response(status: string, codes: ErrorCode[]): Response {
 }
 
 /** Every code that the route can answer: what all routes share, what its schemas name, and what it declares. */
-function codesOf({ method, url, scope, schema, config }: KnownRoute): ErrorCode[] {
+function codesOf({ method, scope, schema, config }: KnownRoute): ErrorCode[] {
   const lists = JSON.stringify(schema['querystring'] ?? {}).includes('starting_after');
   const hasBody = hasFields(schema['body']) || config.multipart !== undefined;
   const annotated = [schema['body'], schema['querystring'], schema['params']].flatMap(errorCodesIn) as ErrorCode[];
-  const named = JSON.stringify([schema['body'] ?? {}, schema['querystring'] ?? {}]).includes('"invalid_id"');
-  return [...new Set<ErrorCode>([
-    ...(hasBody ? ['missing_parameter' as const] : []), 'invalid_parameter', 'unknown_parameter',
-    ...annotated,
-    ...(lists ? ['invalid_cursor' as const, 'conflicting_cursors' as const] : []),
-    ...(hasBody ? ['invalid_json' as const] : []), 'invalid_version',
-    ...(scope === 'public' ? [] : UNAUTHORIZED),
-    ...(scope === 'public' || scope === 'any_key' ? [] : ['missing_scope' as const]),
-    ...(url.includes('/:') || named ? ['key_mode_mismatch' as const] : []),
-    'rate_limited',
-    ...(config.errors ?? []),
-    ...(hasBody ? ['body_too_large' as const, 'unsupported_media_type' as const] : []),
-    ...(method === 'POST' && config.recall !== 'no_effect' ? ['idempotency_key_reused' as const, 'idempotency_in_progress' as const] : []),
-    'internal_error', 'service_unavailable',
-  ])];
+  const groups: [boolean, ErrorCode[]][] = [
+    [hasBody, ['missing_parameter']],
+    [true, ['invalid_parameter', 'unknown_parameter', ...annotated]],
+    [lists, ['invalid_cursor', 'conflicting_cursors']],
+    [hasBody, ['invalid_json']],
+    [true, ['invalid_version']],
+    [scope !== 'public', UNAUTHORIZED],
+    [scope.includes(':'), ['missing_scope']],
+    [annotated.includes('invalid_id'), ['key_mode_mismatch']],
+    [true, ['rate_limited', ...(config.errors ?? [])]],
+    [hasBody, ['body_too_large', 'unsupported_media_type']],
+    [method === 'POST' && config.recall !== 'no_effect', ['idempotency_key_reused', 'idempotency_in_progress']],
+    [true, ['internal_error', 'service_unavailable']],
+  ];
+  return [...new Set(groups.flatMap(([applies, codes]) => (applies ? codes : [])))];
 }
 
 /** Whether a body's schema asks for anything. */

@@ -5,7 +5,7 @@ export interface Schema {
   $ref?: string;
   title?: string;
   description?: string;
-  type?: string;
+  type?: string | string[];
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
@@ -14,6 +14,18 @@ export interface Schema {
   enum?: unknown[];
   const?: unknown;
   additionalProperties?: Schema | boolean;
+  pattern?: string;
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  minProperties?: number;
+  maxProperties?: number;
+  default?: unknown;
+  examples?: unknown[];
 }
 
 export interface Reference { $ref: string }
@@ -60,6 +72,11 @@ export interface OpenApiDocument {
     headers: Record<string, { description: string; schema: Schema }>;
     securitySchemes: Record<string, Schema>;
   };
+}
+
+/** The types of a schema; none: any. */
+export function typesOf({ type }: Schema): string[] {
+  return type === undefined ? [] : [type].flat();
 }
 
 /** `createAgent` of `create-agent`, `create_agent` or `create agent`. */

@@ -13,7 +13,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'GET /v1/usage': 'listUsage',
   'GET /v1/usage/summary': 'getUsageSummary',
   'GET /v1/appointments/availability': 'getAvailability',
-  'GET /v1/appointments.ics': 'getAppointmentCalendar',
+  'GET /v1/appointments.ics': 'getAppointmentFeed',
   'POST /v1/calls/:id/hangup': 'hangUpCall',
   'POST /v1/calls/:id/say': 'sayInCall',
   'POST /v1/calls/:id/context': 'addCallContext',

@@ -73,12 +73,19 @@ function successes(route: KnownRoute, components: Components): Record<string, Re
   const own = headers(['Request-Id', 'Service-Version', ...limited, ...replayed]);
   const raw = Object.fromEntries((config.produces ?? []).map((media) => [media, { schema: media.startsWith('text/') ? { type: 'string' } : BINARY }]));
   const shown = declared.map(([status, body]) => {
-    const json = { [JSON_TYPE]: { schema: components.show(body) } };
-    return [status, { description: meaning(route, status), headers: own, content: status === '200' || declared.length === 1 ? { ...json, ...raw } : json }] as const;
+    const content = contentOf(body, components);
+    return [status, { description: meaning(route, status), headers: own, content: status === '200' || declared.length === 1 ? { ...content, ...raw } : content }] as const;
   });
   if (shown.length > 0) return Object.fromEntries(shown);
   const partial = method === 'GET' && config.produces?.some((media) => media.startsWith('audio/')) ? { 206: { description: 'The range that was asked for.', headers: own, content: raw } } : {};
   return { 200: { description: meaning(route, '200'), headers: own, content: raw }, ...partial };
+}
+
+/** An answer is JSON, unless its schema is given for each media type (Fastify's `content`). */
+function contentOf(body: Schema, components: Components): Content {
+  const { content } = body as { content?: Content };
+  if (content === undefined) return { [JSON_TYPE]: { schema: components.show(body) } };
+  return Object.fromEntries(Object.entries(content).map(([media, { schema }]) => [media, { schema: components.show(schema) }]));
 }
 
 function meaning({ method, config }: KnownRoute, status: string): string {

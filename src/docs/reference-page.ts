@@ -1,4 +1,4 @@
-import { code, html, json, prose, type Html } from './html.ts';
+import { code, html, json as formatJson, prose, type Html } from './html.ts';
 import type { Content, OpenApiDocument, Operation, Parameter, Reference, Response, Schema } from './open-api.ts';
 import { method, renderPage, type NavGroup } from './page.ts';
 import { resolve, sampleOf } from './samples.ts';
@@ -47,7 +47,7 @@ function objectsByTag({ components, tags }: OpenApiDocument, entries: Entry[]): 
 function objectView(name: string, { components: { schemas } }: OpenApiDocument, names: ReadonlySet<string>): Html {
   const schema = schemas[name] ?? {};
   return html`<article class="object" id="object-${name}"><div><h3>The ${words(name)} object</h3>${schema.description !== undefined && prose(schema.description)}${fieldList(schema, names)}</div>
-<aside>${code(json(sampleOf(schema, schemas, true)), words(name))}</aside></article>`;
+<aside>${code(formatJson(sampleOf(schema, schemas, true)), words(name))}</aside></article>`;
 }
 
 function operationView(entry: Entry, document: OpenApiDocument, names: ReadonlySet<string>): Html {
@@ -89,14 +89,18 @@ function answerView({ description, content = {} }: Response, schemas: Readonly<R
 
 /** The request as a command that can be pasted. */
 function curl({ verb, path, operation }: Entry, { servers }: OpenApiDocument): string {
-  const [media, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const isPublic = operation.security?.length === 0;
   return [
     `curl ${verb === 'GET' ? '' : `-X ${verb} `}${servers[0]?.url ?? ''}${path.replaceAll(/\{\w+\}/g, '6741c2a09be24c3a8d10e6f2')}`,
     ...(isPublic ? [] : ['-H "Authorization: Bearer $WIREVOICE_API_KEY"']),
     ...(verb === 'POST' && !isPublic ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
-    ...(media === undefined || !operation.requestBody ? [] : [`-H "Content-Type: ${media}"`, `-d '${json(body?.example ?? {}).replaceAll("'", String.raw`'\''`)}'`]),
+    ...bodyOptions(operation),
   ].join(' \\\n  ');
+}
+
+function bodyOptions({ requestBody }: Operation): string[] {
+  const json = requestBody?.content[JSON_TYPE];
+  return json === undefined ? [] : [`-H "Content-Type: ${JSON_TYPE}"`, `-d '${formatJson(json.example ?? {}).replaceAll("'", String.raw`'\''`)}'`];
 }
 
 function successOf(operation: Operation): [string, Response | undefined] {

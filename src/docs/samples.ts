@@ -1,4 +1,4 @@
-import type { Schema } from './open-api.ts';
+import { typesOf, type Schema } from './open-api.ts';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
@@ -21,19 +21,20 @@ const BY_ENDING: readonly [RegExp, unknown][] = [
 /** A value that the schema allows: required fields only, or with `whole` every field. */
 export function sampleOf(schema: Schema, schemas: Schemas, whole: boolean, name = ''): unknown {
   const target = resolve(schema, schemas);
-  if (target.const !== undefined) return target.const;
   if (target.allOf) return Object.assign({}, ...target.allOf.map((each) => sampleOf(each, schemas, whole))) as unknown;
-  const named = byName(target, name);
-  if (named !== undefined) return named;
-  if (target.enum) return target.enum[0];
-  if (target.anyOf) return sampleOf(target.anyOf[0] ?? {}, schemas, whole, name);
-  switch (target.type) {
+  const chosen = target.const ?? byName(target, name) ?? target.examples?.[0] ?? target.enum?.[0];
+  if (chosen !== undefined) return chosen;
+  return target.anyOf ? sampleOf(target.anyOf[0] ?? {}, schemas, whole, name) : madeUp(target, schemas, whole, name);
+}
+
+function madeUp(target: Schema, schemas: Schemas, whole: boolean, name: string): unknown {
+  switch (typesOf(target)[0]) {
     case 'object': return objectOf(target, schemas, whole);
-    case 'array': return target['minItems'] === undefined && !whole ? [] : [sampleOf(target.items ?? {}, schemas, whole, name.replace(/s$/, ''))];
-    case 'integer': case 'number': return Number(target['minimum'] ?? 1);
+    case 'array': return target.minItems === undefined && !whole ? [] : [sampleOf(target.items ?? {}, schemas, whole, name.replace(/s$/, ''))];
+    case 'integer': case 'number': return target.minimum ?? 1;
     case 'boolean': return true;
     case 'null': return null;
-    default: return target.format === 'date-time' ? AT : 'text'.padEnd(Number(target['minLength'] ?? 0), '.');
+    default: return target.format === 'date-time' ? AT : 'text'.padEnd(target.minLength ?? 0, '.');
   }
 }
 
@@ -57,9 +58,12 @@ function byName(schema: Schema, name: string): unknown {
 function takes(schema: Schema, value: unknown): boolean {
   if (schema.anyOf) return schema.anyOf.some((each) => takes(each, value));
   if (schema.enum) return schema.enum.includes(value);
-  if (value === null) return schema.type === 'null';
-  if (Array.isArray(value)) return schema.type === 'array' && value.every((each) => takes(schema.items ?? {}, each));
-  if (typeof value === 'number') return schema.type === 'integer' && value >= Number(schema['minimum'] ?? value) && value <= Number(schema['maximum'] ?? value);
-  if (typeof value === 'boolean') return schema.type === 'boolean';
-  return schema.type === 'string' && (schema['pattern'] === undefined || new RegExp(String(schema['pattern'])).test(String(value))) && String(value).length <= Number(schema['maxLength'] ?? Infinity);
+  const types = typesOf(schema);
+  if (Array.isArray(value)) return types.includes('array') && value.every((each) => takes(schema.items ?? {}, each));
+  switch (typeof value) {
+    case 'string': return types.includes('string') && new RegExp(schema.pattern ?? '').test(value) && value.length <= (schema.maxLength ?? Infinity);
+    case 'number': return types.includes('integer') && value >= (schema.minimum ?? value) && value <= (schema.maximum ?? value);
+    case 'boolean': return types.includes('boolean');
+    default: return types.includes('null');
+  }
 }

@@ -1,5 +1,5 @@
 import { html, phrase, type Html } from './html.ts';
-import type { Schema } from './open-api.ts';
+import { typesOf, type Schema } from './open-api.ts';
 
 /** Fields of a schema as a list; nested ones fold. `names`: components with a section of their own to link to. */
 export function fieldList(schema: Schema, names: ReadonlySet<string>): Html {
@@ -23,32 +23,32 @@ export function typeOf(schema: Schema, names: ReadonlySet<string>): Html {
     return names.has(name) ? html`<a href="#object-${name}">${name}</a>` : html`${name}`;
   }
   if (schema.anyOf) return html`${schema.anyOf.map((each, index) => html`${index > 0 && ' or '}${typeOf(each, names)}`)}`;
-  if (schema.type === 'array') return html`array of ${typeOf(schema.items ?? {}, names)}`;
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
-  return html`${schema.type ?? 'any'}`;
+  const types = typesOf(schema);
+  return types.length === 0 ? html`any` : html`${types.map((type, index) => html`${index > 0 && ' or '}${type}${type === 'array' && html` of ${typeOf(schema.items ?? {}, names)}`}`)}`;
 }
 
 /** Bounds and allowed values as a sentence. */
 function rulesOf(schema: Schema): string {
   if (schema.anyOf) return schema.anyOf.map(rulesOf).filter((rule) => rule !== '').join(' ');
-  const range = (low: unknown, high: unknown, unit: string): string | undefined => {
-    if (low === undefined && high === undefined) return undefined;
-    if (low === undefined) return `at most ${String(high)}${unit}`;
-    return high === undefined ? `at least ${String(low)}${unit}` : `${String(low)} to ${String(high)}${unit}`;
-  };
-  const { enum: values, items } = schema;
+  const { enum: values, items, pattern } = schema;
   const rules = [
     values && `one of ${values.map((value) => `\`${String(value)}\``).join(', ')}`,
-    range(schema['minLength'], schema['maxLength'], ' characters'),
-    range(schema['minimum'], schema['maximum'], ''),
-    range(schema['minItems'], schema['maxItems'], ' items'),
-    range(undefined, schema['maxProperties'], ' keys'),
-    typeof schema['pattern'] === 'string' ? `form \`${schema['pattern']}\`` : undefined,
-    schema['default'] === undefined ? undefined : `default \`${JSON.stringify(schema['default'])}\``,
-  ].filter((rule) => rule !== undefined);
+    range(schema.minLength, schema.maxLength, ' characters'),
+    range(schema.minimum, schema.maximum, ''),
+    range(schema.minItems, schema.maxItems, ' items'),
+    range(undefined, schema.maxProperties, ' keys'),
+    pattern && `form \`${pattern}\``,
+    schema.default !== undefined && `default \`${JSON.stringify(schema.default)}\``,
+  ].filter((rule) => typeof rule === 'string');
   const own = rules.length === 0 ? '' : `${(rules[0] ?? '').charAt(0).toUpperCase()}${rules.join('; ').slice(1)}.`;
   const each = items ? rulesOf(items) : '';
   return [own, each === '' ? '' : `Each: ${each.charAt(0).toLowerCase()}${each.slice(1)}`].filter((part) => part !== '').join(' ');
+}
+
+function range(low: number | undefined, high: number | undefined, unit: string): string | undefined {
+  if (low === undefined) return high === undefined ? undefined : `at most ${high}${unit}`;
+  return high === undefined ? `at least ${low}${unit}` : `${low} to ${high}${unit}`;
 }
 
 /** The object whose fields stand below this one. */

@@ -16,7 +16,7 @@ interface Arrow { rule: string; from: string[]; exceptFrom?: string[]; to: strin
 
 const OURS = ['config/**', 'media/**', 'sip/**', 'src/**', 'bench/**', 'test/**'];
 const WORKER_SIDE = ['src/worker.ts', 'src/session/**', 'src/conversation/**', 'src/engines/**'];
-const CONTROL_SIDE = ['src/resources/**', 'src/api/**', 'src/calls/**', 'src/db/**', 'src/events/**', 'src/jobs/**'];
+const CONTROL_SIDE = ['src/resources/**', 'src/api/**', 'src/calls/**', 'src/db/**', 'src/events/**', 'src/jobs/**', 'src/docs/**'];
 const PROTOCOL = 'src/calls/worker-protocol.ts';
 
 export const ARROWS: Arrow[] = [

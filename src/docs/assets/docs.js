@@ -4,10 +4,12 @@ for (const figure of document.querySelectorAll('figure.code')) {
   const button = document.createElement('button');
   button.type = 'button';
   button.textContent = 'Copy';
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(figure.querySelector('pre').textContent);
-    button.textContent = 'Copied';
+  const say = (word) => {
+    button.textContent = word;
     setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+  };
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(figure.querySelector('pre').textContent).then(() => say('Copied'), () => say('Not allowed'));
   });
   figure.append(button);
 }
