@@ -100,14 +100,14 @@ CREATE TABLE usage_record (
   amount_micros bigint NOT NULL CHECK (amount_micros >= 0),
   source text NOT NULL CHECK (source IN ('vendor', 'measured', 'estimated')),
   occurred_at timestamptz(3) NOT NULL,
-  -- The ledger transaction that charged it.
-  transaction_id char(24),
+  -- `source_key` of the ledger transaction that charged it.
+  charged_by text,
   CHECK ((call_id IS NULL) = (sequence IS NULL) AND (call_id IS NULL) = (source_key IS NOT NULL))
 );
 CREATE UNIQUE INDEX usage_call_once ON usage_record (call_id, sequence);
 CREATE UNIQUE INDEX usage_source_once ON usage_record (source_key) WHERE source_key IS NOT NULL;
 CREATE INDEX usage_list ON usage_record (account_id, livemode, occurred_at DESC, id DESC);
-CREATE INDEX usage_charged_by ON usage_record (transaction_id) WHERE transaction_id IS NOT NULL;
+CREATE INDEX usage_charged_by ON usage_record (charged_by) WHERE charged_by IS NOT NULL;
 
 -- The price book as it was and is: the newest row that has begun holds. Never changed, only added to.
 CREATE TABLE price (

@@ -2,7 +2,7 @@ import { ApiError } from '../../api/errors.ts';
 import type { AppContext } from '../../context.ts';
 import type { Queryable } from '../../db/database.ts';
 import { requireAccount } from '../accounts/actions.ts';
-import { noteCharged, recordUsage } from '../usage/actions.ts';
+import { recordUsage } from '../usage/actions.ts';
 import { lockBalance, selectBalance, selectBySource, type TransactionRow } from './ledger-store.ts';
 import { move } from './ledger.ts';
 import type { GiveCredit, UpdateBilling } from './schema.ts';
@@ -38,7 +38,6 @@ export async function chargeOnce(db: Queryable, charge: OneOff): Promise<void> {
     accountId, livemode, ...(apiKeyId === undefined ? {} : { apiKeyId }), component: type, model, measure: 'clones', quantity: 1, unitPriceMicros: amountMicros,
     source: 'measured', occurredAtMs: nowMs, sourceKey,
   }]);
-  if (moved) await noteCharged(db, { sourceKey }, moved.row.id);
 }
 
 /**

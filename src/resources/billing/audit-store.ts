@@ -16,7 +16,7 @@ const DISAGREEMENTS: readonly string[] = [
   `SELECT 'account ' || b.account_id || ': what its calls hold is not what is held' AS finding FROM balance b
    LEFT JOIN call_charge c ON c.account_id = b.account_id AND c.held_micros > 0 GROUP BY b.account_id HAVING b.held_micros <> COALESCE(sum(c.held_micros), 0)`,
   `SELECT 'transaction ' || t.id || ': its usage rows come to ' || COALESCE(sum(u.amount_micros), 0) || ', it took ' || -t.amount_micros AS finding
-   FROM ledger_transaction t LEFT JOIN usage_record u ON u.transaction_id = t.id WHERE t.type IN ('usage', 'voice_clone')
+   FROM ledger_transaction t LEFT JOIN usage_record u ON u.charged_by = t.source_key WHERE t.type IN ('usage', 'voice_clone')
    GROUP BY t.id HAVING COALESCE(sum(u.amount_micros), 0) <> -t.amount_micros`,
   `SELECT 'call ' || c.call_id || ': charged ' || c.charged_micros || ', its usage rows come to ' || COALESCE(sum(u.amount_micros), 0) AS finding
    FROM call_charge c LEFT JOIN usage_record u ON u.call_id = c.call_id WHERE c.settled_at IS NOT NULL GROUP BY c.call_id HAVING COALESCE(sum(u.amount_micros), 0) <> c.charged_micros`,

@@ -1,6 +1,6 @@
 import { ApiError } from '../../api/errors.ts';
 import type { Queryable } from '../../db/database.ts';
-import { costOf, noteCharged, usageOfCall, type Metered } from '../usage/actions.ts';
+import { costOf, takeForCharge, unchargedOfCall, type Metered } from '../usage/actions.ts';
 import { move } from './ledger.ts';
 import { pricesOf } from './prices.ts';
 import { insertCharge, lockCharge, updateCharge, type ChargeRow } from './store.ts';
@@ -47,7 +47,7 @@ export async function holdForCall(db: Queryable, call: CallToHold): Promise<numb
 export async function extendHold(db: Queryable, { callId, unrecorded = [], nowMs }: { callId: string; unrecorded?: readonly Metered[]; nowMs: number }): Promise<number> {
   const charge = await lockCharge(db, callId);
   if (!charge || !charge.livemode || charge.settled_at !== null) return charge?.held_micros ?? 0;
-  const recorded = BigInt((await usageOfCall(db, callId))?.amountMicros ?? 0) - BigInt(charge.charged_micros);
+  const recorded = BigInt((await unchargedOfCall(db, callId))?.amountMicros ?? 0);
   const wanted = recorded + await costOf(db, unrecorded, nowMs) + BigInt(charge.minute_micros);
   const more = wanted - BigInt(charge.held_micros);
   return Number(more > 0n ? await holdMore(db, charge, more, nowMs) : charge.held_micros);
@@ -58,23 +58,18 @@ export async function extendHold(db: Queryable, { callId, unrecorded = [], nowMs
  * answers its cost, micro-USD. Again, after rows came late: charges those. Never refuses: what was used up is owed.
  */
 export async function settleCall(db: Queryable, { callId, nowMs }: { callId: string; nowMs: number }): Promise<number> {
-  const found = await lockCharge(db, callId);
-  const usage = await usageOfCall(db, callId);
-  if (!found && (usage?.amountMicros ?? 0) === 0) return 0;
-  const charge = found ?? await chargeOfUsage(db, callId, usage as NonNullable<typeof usage>);
-  const [cost, held, charged] = [BigInt(usage?.amountMicros ?? 0), BigInt(charge.held_micros), BigInt(charge.charged_micros)];
-  const due = cost - charged;
-  let { moves } = charge;
+  const charge = await lockCharge(db, callId) ?? await chargeOfUsage(db, callId);
+  if (!charge) return 0;
+  const moves = charge.moves + 1;
+  const sourceKey = `call:${callId}:${moves}`;
+  const due = BigInt(await takeForCharge(db, callId, sourceKey));
+  const held = BigInt(charge.held_micros);
   if (due !== 0n || held !== 0n) {
-    moves++;
-    const { row } = await move(db, {
-      accountId: charge.account_id, type: due === 0n ? 'hold' : 'usage', amountMicros: -due, holdMicros: -held, against: 'revenue', mayOwe: true,
-      sourceKey: `call:${callId}:${moves}`, callId, nowMs,
-    });
-    if (due !== 0n) await noteCharged(db, { callId }, row.id);
+    await move(db, { accountId: charge.account_id, type: due === 0n ? 'hold' : 'usage', amountMicros: -due, holdMicros: -held, against: 'revenue', mayOwe: true, sourceKey, callId, nowMs });
   }
-  await updateCharge(db, callId, { held: 0n, charged: cost, moves, settledAt: new Date(nowMs) });
-  return Number(cost);
+  const charged = BigInt(charge.charged_micros) + due;
+  await updateCharge(db, callId, { held: 0n, charged, moves, settledAt: new Date(nowMs) });
+  return Number(charged);
 }
 
 async function minuteOf(db: Queryable, { models, nowMs }: CallToHold): Promise<bigint> {
@@ -96,8 +91,10 @@ async function holdMore(db: Queryable, charge: ChargeRow, moreMicros: bigint, no
   return held;
 }
 
-/** Rows of a call for which nothing was ever held. */
-async function chargeOfUsage(db: Queryable, callId: string, { accountId, livemode }: { accountId: string; livemode: boolean }): Promise<ChargeRow> {
-  await insertCharge(db, { callId, accountId, livemode, minuteMicros: 0n });
-  return await lockCharge(db, callId) as ChargeRow;
+/** For rows of a call that nothing was ever held for; undefined: it has none that cost. */
+async function chargeOfUsage(db: Queryable, callId: string): Promise<ChargeRow | undefined> {
+  const usage = await unchargedOfCall(db, callId);
+  if (!usage || usage.amountMicros === 0) return undefined;
+  await insertCharge(db, { callId, accountId: usage.accountId, livemode: usage.livemode, minuteMicros: 0n });
+  return lockCharge(db, callId);
 }

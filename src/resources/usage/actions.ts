@@ -2,7 +2,7 @@ import type { Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import { priceFor, pricesOf, type PriceRow } from '../billing/prices.ts';
 import { amountOf, MEASURES, type Component, type Measure } from '../billing/units.ts';
-import { insertUsage, markCharged, markSourceCharged, sumCharged, sumOfCall, type ChargedRow, type UsageRow } from './store.ts';
+import { insertUsage, markCharged, sumCharged, sumUncharged, type ChargedRow, type UsageRow } from './store.ts';
 
 /** What one model was used for: a quantity in the finest measure, a whole number. */
 export interface Metered { component: Component; model: string; measure: Measure; quantity: number }
@@ -16,7 +16,7 @@ export interface UsageOwner {
   apiKeyId?: string;
 }
 
-/** One row to be: of a call, numbered by whoever meters it, or of something that happens once and has a key of its own. */
+/** One row to be: of a call, numbered by whoever meters it, or of something that happens once and is charged under a key of its own. */
 export type NewUsage = UsageOwner & Metered & {
   source: UsageRow['source'];
   occurredAtMs: number;
@@ -47,15 +47,15 @@ export async function costOf(db: Queryable, metered: readonly Metered[], atMs: n
   return sum;
 }
 
-/** What the rows of a call come to, and whose they are; undefined: it has none. Micro-USD. */
-export async function usageOfCall(db: Queryable, callId: string): Promise<{ accountId: string; livemode: boolean; amountMicros: number } | undefined> {
-  const row = await sumOfCall(db, callId);
+/** Whose the rows of a call are, and what those come to that were not charged yet; undefined: it has none. Micro-USD. */
+export async function unchargedOfCall(db: Queryable, callId: string): Promise<{ accountId: string; livemode: boolean; amountMicros: number } | undefined> {
+  const row = await sumUncharged(db, callId);
   return row && { accountId: row.account_id, livemode: row.livemode, amountMicros: row.amount_micros };
 }
 
-/** Notes which ledger transaction charged what was not charged before. */
-export function noteCharged(db: Queryable, of: { callId: string } | { sourceKey: string }, transactionId: string): Promise<void> {
-  return 'callId' in of ? markCharged(db, of.callId, transactionId) : markSourceCharged(db, of.sourceKey, transactionId);
+/** Takes every row of a call that was not charged yet for the ledger transaction with this key; answers what they come to, micro-USD. */
+export function takeForCharge(db: Queryable, callId: string, sourceKey: string): Promise<number> {
+  return markCharged(db, callId, sourceKey);
 }
 
 /** What the ledger's transactions of a time charged for, itemised; `from` inclusive, `to` exclusive. */
@@ -68,12 +68,13 @@ function toRow(row: NewUsage, prices: readonly PriceRow[]): UsageRow {
   const price = priceFor(prices, row.measure);
   const priceUnit = price?.unit ?? priceUnits[0];
   const unitPriceMicros = row.unitPriceMicros ?? price?.price_micros ?? 0;
+  const amountMicros = Number(amountOf(row.quantity, unitPriceMicros, priceUnit));
   return {
     id: newId(row.occurredAtMs), account_id: row.accountId, livemode: row.livemode,
-    ...('callId' in row ? { call_id: row.callId, sequence: row.sequence, source_key: null } : { call_id: null, sequence: null, source_key: row.sourceKey }),
+    ...('callId' in row ? { call_id: row.callId, sequence: row.sequence, source_key: null, charged_by: null } : { call_id: null, sequence: null, source_key: row.sourceKey, charged_by: amountMicros === 0 ? null : row.sourceKey }),
     agent_id: row.agentId ?? null, campaign_id: row.campaignId ?? null, api_key_id: row.apiKeyId ?? null,
     component: row.component, model: row.model, unit, quantity: row.quantity, price_unit: priceUnit, unit_price_micros: unitPriceMicros,
-    amount_micros: Number(amountOf(row.quantity, unitPriceMicros, priceUnit)), source: row.source, occurred_at: new Date(row.occurredAtMs),
+    amount_micros: amountMicros, source: row.source, occurred_at: new Date(row.occurredAtMs),
   };
 }
 

@@ -24,9 +24,11 @@ export interface UsageRow {
   amount_micros: number;
   source: 'vendor' | 'measured' | 'estimated';
   occurred_at: Date;
+  /** Key of the ledger transaction that charged it; null: none has. */
+  charged_by: string | null;
 }
 
-const COLUMNS = 'id, account_id, livemode, call_id, sequence, source_key, agent_id, campaign_id, api_key_id, component, model, unit, quantity, price_unit, unit_price_micros, amount_micros, source, occurred_at';
+const COLUMNS = 'id, account_id, livemode, call_id, sequence, source_key, agent_id, campaign_id, api_key_id, component, model, unit, quantity, price_unit, unit_price_micros, amount_micros, source, occurred_at, charged_by';
 
 /** Adds rows that are not there yet; answers how many were new. */
 export async function insertUsage(db: Queryable, rows: readonly UsageRow[]): Promise<number> {
@@ -34,7 +36,7 @@ export async function insertUsage(db: Queryable, rows: readonly UsageRow[]): Pro
     `INSERT INTO usage_record (${COLUMNS})
      SELECT ${COLUMNS} FROM jsonb_to_recordset($1::jsonb) AS added (id char(24), account_id char(24), livemode boolean, call_id char(24), sequence integer, source_key text,
        agent_id char(24), campaign_id char(24), api_key_id char(24), component text, model text, unit text, quantity bigint, price_unit text,
-       unit_price_micros bigint, amount_micros bigint, source text, occurred_at timestamptz)
+       unit_price_micros bigint, amount_micros bigint, source text, occurred_at timestamptz, charged_by text)
      ON CONFLICT DO NOTHING RETURNING id`,
     [JSON.stringify(rows)],
   );
@@ -75,20 +77,20 @@ export function sumUsage(db: Queryable, accountId: string, livemode: boolean, gr
   );
 }
 
-/** What a call's rows come to, and whose they are; undefined: it has none. */
-export async function sumOfCall(db: Queryable, callId: string): Promise<{ account_id: string; livemode: boolean; amount_micros: number } | undefined> {
+/** Whose the rows of a call are, and what those come to that nothing charged yet; undefined: it has none. */
+export async function sumUncharged(db: Queryable, callId: string): Promise<{ account_id: string; livemode: boolean; amount_micros: number } | undefined> {
   const [row] = await db.query<{ account_id: string; livemode: boolean; amount_micros: number }>(
-    'SELECT account_id, livemode, sum(amount_micros)::bigint AS amount_micros FROM usage_record WHERE call_id = $1 GROUP BY account_id, livemode', [callId]);
+    `SELECT account_id, livemode, COALESCE(sum(amount_micros) FILTER (WHERE charged_by IS NULL), 0)::bigint AS amount_micros
+     FROM usage_record WHERE call_id = $1 GROUP BY account_id, livemode`, [callId]);
   return row;
 }
 
-/** Notes which ledger transaction charged the rows of a call that none has charged yet. */
-export async function markCharged(db: Queryable, callId: string, transactionId: string): Promise<void> {
-  await db.query('UPDATE usage_record SET transaction_id = $2 WHERE call_id = $1 AND transaction_id IS NULL', [callId, transactionId]);
-}
-
-export async function markSourceCharged(db: Queryable, sourceKey: string, transactionId: string): Promise<void> {
-  await db.query('UPDATE usage_record SET transaction_id = $2 WHERE source_key = $1 AND transaction_id IS NULL', [sourceKey, transactionId]);
+/** Notes on the rows of a call that nothing charged yet what charges them, and answers what these come to: no row can slip in between. */
+export async function markCharged(db: Queryable, callId: string, sourceKey: string): Promise<number> {
+  const [row] = await db.query<{ amount_micros: number }>(
+    `WITH marked AS (UPDATE usage_record SET charged_by = $2 WHERE call_id = $1 AND charged_by IS NULL RETURNING amount_micros)
+     SELECT COALESCE(sum(amount_micros), 0)::bigint AS amount_micros FROM marked`, [callId, sourceKey]);
+  return row?.amount_micros ?? 0;
 }
 
 export interface ChargedRow { component: Component; model: string; unit: UsageUnit; quantity: number; amount_micros: number }
@@ -97,7 +99,7 @@ export interface ChargedRow { component: Component; model: string; unit: UsageUn
 export function sumCharged(db: Queryable, accountId: string, from: Date, to: Date): Promise<ChargedRow[]> {
   return db.query<ChargedRow>(
     `SELECT component, model, unit, sum(quantity)::bigint AS quantity, sum(usage_record.amount_micros)::bigint AS amount_micros
-     FROM usage_record JOIN ledger_transaction ON ledger_transaction.id = transaction_id
+     FROM usage_record JOIN ledger_transaction ON ledger_transaction.source_key = charged_by
      WHERE ledger_transaction.account_id = $1 AND ledger_transaction.created_at >= $2 AND ledger_transaction.created_at < $3
      GROUP BY component, model, unit ORDER BY component, model, unit`, [accountId, from, to]);
 }

@@ -1,0 +1,21 @@
+import type { Clock } from '../../clock.ts';
+import { requireAgent } from '../agents/actions.ts';
+import type { RequireCredit } from '../calls/credit.ts';
+import { holdForCall } from './call-money.ts';
+import type { Component } from './units.ts';
+
+/** What calls over a trunk are billed as, where the operator sets a price for them. */
+export const TELEPHONY_MODEL = 'sip/trunk';
+
+/** Holds the first minute of every call at the prices of its agent's models. */
+export function callCredit(clock: Clock): RequireCredit {
+  return async (transaction, call) => {
+    const { voice } = (await requireAgent(transaction, call, call.agentId, 'agent_id')).definition;
+    const models = (['stt', 'llm', 'tts', 'realtime'] as const).flatMap((component): { component: Component; model: string }[] => {
+      const model = voice[component]?.model;
+      return model === undefined ? [] : [{ component, model }];
+    });
+    if (call.direction !== 'realtime') models.push({ component: 'telephony', model: TELEPHONY_MODEL });
+    await holdForCall(transaction, { ...call, models, nowMs: clock.now() });
+  };
+}
