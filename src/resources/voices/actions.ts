@@ -8,7 +8,7 @@ import { fetchRecording, requireSafeUrl } from './audio-fetch.ts';
 import { giveUp, runClone, watchOver } from './clone-run.ts';
 import type { Preview, VoiceCloner } from './cloning.ts';
 import { askProvider, PROVIDER_LIMIT_MS, unavailable } from './provider-call.ts';
-import { inspectRecording, requireEnough, type Recording } from './recording.ts';
+import { inspectRecordings, requireEnough, type Recording } from './recording.ts';
 import type { CreateVoice } from './schema.ts';
 import { findAnyVoice, findVoice, markVoiceDeleted, reserveVoice, type VoiceRow } from './store.ts';
 import { CLONE_MODELS, RECORDING_RULES, type VoiceProvider } from './voice-provider.ts';
@@ -110,7 +110,7 @@ async function feeOf({ db, clock }: VoiceContext, { accountId, livemode }: Owner
 }
 
 async function inspectAll(provider: VoiceProvider, files: readonly Buffer[], field: string): Promise<Recording[]> {
-  const recordings = await Promise.all(files.map((data, position) => inspectRecording(data, `${field}[${position}]`)));
+  const recordings = await inspectRecordings(files, field);
   requireEnough(provider, recordings, field);
   return recordings;
 }

@@ -11,6 +11,8 @@ const BLOCK = 0xa1;
 const ENTERED: ReadonlySet<number> = new Set([0x18538067, 0x1549a966, 0x1f43b675, 0xa0]);
 const DEFAULT_SCALE_NS = 1_000_000;
 const NS_PER_MS = 1_000_000;
+/** Hours' worth: more is no recording. */
+const MAX_ELEMENTS = 500_000;
 
 /** Milliseconds from the first block's start to the last one's; undefined when there are no blocks. Never throws. */
 export function webmDurationMs(file: Buffer): number | undefined {
@@ -18,7 +20,7 @@ export function webmDurationMs(file: Buffer): number | undefined {
   let cluster = 0;
   let first: number | undefined;
   let last = 0;
-  for (let at = 0; ;) {
+  for (let at = 0, count = 0; count < MAX_ELEMENTS; count++) {
     const element = readElement(file, at);
     if (!element) break;
     const { id, start, size } = element;
@@ -41,8 +43,10 @@ function readElement(file: Buffer, at: number): { id: number; start: number; siz
   const sizeLength = lengthOf(file[sizeAt], 8);
   const start = sizeAt + sizeLength;
   if (idLength === 0 || sizeLength === 0 || start > file.length) return undefined;
-  const marked = readUnsigned(file, sizeAt, sizeLength);
-  return { id: readUnsigned(file, at, idLength), start, size: marked - 2 ** (7 * sizeLength) };
+  // The marker goes before the rest is added: eight bytes with it would not fit a number exactly.
+  const head = (file[sizeAt] ?? 0) - 2 ** (8 - sizeLength);
+  const size = head * 256 ** (sizeLength - 1) + readUnsigned(file, sizeAt + 1, sizeLength - 1);
+  return { id: readUnsigned(file, at, idLength), start, size };
 }
 
 /** Bytes of a variable-length number by its first byte: as many as it has leading zeros, and one. 0: none can begin here. */
