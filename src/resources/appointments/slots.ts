@@ -31,9 +31,10 @@ export function freeSlots(request: SlotRequest): Slot[] {
   const slots: Slot[] = [];
   for (let day = dayOf(fromMs); Temporal.PlainDate.compare(day, lastDay) <= 0; day = day.add({ days: 1 })) {
     for (const { start, end } of booking.hours[WEEKDAYS[day.dayOfWeek - 1] ?? 'monday']) {
-      const closesMs = momentOf(day, end, timezone);
-      for (let startMs = momentOf(day, start, timezone); startMs + durationMs <= closesMs; startMs += booking.slot_minutes * MINUTE_MS) {
-        if (startMs >= fromMs && startMs < toMs && isFree(startMs, startMs + durationMs)) slots.push({ startMs, localTime: at(startMs, timezone).toString({ timeZoneName: 'never' }) });
+      const [opensMs, closesMs] = [momentOf(day, start, timezone), momentOf(day, end, timezone)];
+      const clock = clockBetween(opensMs, closesMs, timezone);
+      for (let startMs = opensMs; startMs + durationMs <= closesMs; startMs += booking.slot_minutes * MINUTE_MS) {
+        if (startMs >= fromMs && startMs < toMs && isFree(startMs, startMs + durationMs)) slots.push({ startMs, localTime: clock(startMs) });
       }
     }
   }
@@ -56,6 +57,13 @@ function momentOf(day: Temporal.PlainDate, clock: string, timezone: string): num
   const moment = local.toZonedDateTime(timezone, { disambiguation: 'earlier' });
   const skipped = !moment.toPlainDateTime().equals(local);
   return (skipped ? (moment.getTimeZoneTransition('next') ?? moment) : moment).epochMilliseconds;
+}
+
+/** What the clock shows, with its offset. Where that stays the same, it is added without asking the calendar again. */
+function clockBetween(opensMs: number, closesMs: number, timezone: string): (ms: number) => string {
+  const [{ offset, offsetNanoseconds }, last] = [at(opensMs, timezone), at(closesMs, timezone)];
+  if (last.offset !== offset) return (ms) => at(ms, timezone).toString({ timeZoneName: 'never' });
+  return (ms) => new Date(ms + offsetNanoseconds / 1e6).toISOString().slice(0, 19) + offset;
 }
 
 function at(ms: number, timezone: string): Temporal.ZonedDateTime {
