@@ -1,4 +1,4 @@
-import { Client, SSEClientTransport, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
+import type { Client, Transport } from '@modelcontextprotocol/client';
 import type { AddressGuard } from '../../events/address-guard.ts';
 import { AnswerTooLargeError, faultCodeOf, openSafeFetch, type SafeFetch } from '../../events/safe-fetch.ts';
 import { withoutSecrets } from './header-secrets.ts';
@@ -22,6 +22,13 @@ const MAX_TOOLS_BYTES = 256 * 1024;
 const MAX_PAGES = 20;
 const MAX_TOOL_NAME = 200;
 
+type Sdk = Awaited<ReturnType<typeof loadSdk>>;
+
+/** Loaded when it is first needed: most of the time and memory that it takes would be the start's. */
+function loadSdk() {
+  return import('@modelcontextprotocol/client');
+}
+
 /** Connects, reads the list of tools, and closes. Throws McpFault. */
 export function readTools(guard: AddressGuard, address: McpAddress, timeoutMs = CONNECT_TIMEOUT_MS): Promise<OfferedTool[]> {
   return withMcpClient(guard, address, timeoutMs, async (client, signal) => {
@@ -36,17 +43,24 @@ export function readTools(guard: AddressGuard, address: McpAddress, timeoutMs = 
  */
 export async function withMcpClient<Result>(guard: AddressGuard, address: McpAddress, timeoutMs: number, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const connection = openSafeFetch(guard, { maxAnswerBytes: MAX_ANSWER_BYTES, connectTimeoutMs: timeoutMs });
-  const client = new Client(CLIENT, { versionNegotiation: { mode: 'auto' }, listMaxPages: MAX_PAGES });
+  let connectionError: unknown;
+  // The SDK does not always say what became of the connection.
+  const fetch: SafeFetch['fetch'] = (url, init) => connection.fetch(url, init).catch((error: unknown) => {
+    connectionError = error;
+    throw error;
+  });
+  const sdk = await loadSdk();
+  const client = new sdk.Client(CLIENT, { versionNegotiation: { mode: 'auto' }, listMaxPages: MAX_PAGES });
   const deadline = AbortSignal.timeout(timeoutMs);
   const expired = new Promise<never>((_resolve, reject) => { deadline.addEventListener('abort', () => reject(deadline.reason as Error)); });
   const run = async (): Promise<Result> => {
-    await client.connect(transportFor(address, connection), { signal: deadline, timeout: timeoutMs });
+    await client.connect(transportFor(sdk, address, fetch), { signal: deadline, timeout: timeoutMs });
     return work(client, deadline);
   };
   try {
     return await Promise.race([run(), expired]);
   } catch (error) {
-    throw error instanceof McpFault ? error : new McpFault(deadline.aborted ? `no answer within ${timeoutMs / 1000} s` : inWords(error), { cause: error });
+    throw error instanceof McpFault ? error : new McpFault(deadline.aborted ? `no answer within ${timeoutMs / 1000} s` : inWords(error, connectionError));
   } finally {
     expired.catch(() => undefined);
     await client.close().catch(() => undefined);
@@ -54,7 +68,7 @@ export async function withMcpClient<Result>(guard: AddressGuard, address: McpAdd
   }
 }
 
-function transportFor({ url, transport, headers }: McpAddress, { fetch }: SafeFetch): Transport {
+function transportFor({ SSEClientTransport, StreamableHTTPClientTransport }: Sdk, { url, transport, headers }: McpAddress, fetch: SafeFetch['fetch']): Transport {
   const options = { fetch, requestInit: { headers: { ...headers } } };
   return transport === 'sse' ? new SSEClientTransport(new URL(url), options) : new StreamableHTTPClientTransport(new URL(url), options);
 }
@@ -66,13 +80,13 @@ function checked(tools: OfferedTool[]): OfferedTool[] {
   return named;
 }
 
-function inWords(error: unknown): string {
+function inWords(error: unknown, connectionError: unknown): string {
   if (causedBy(error, AnswerTooLargeError)) return `the server's answer is larger than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`;
   const status = statusOf(error);
   if (status === 401 || status === 403) return `HTTP ${status}: the server refused our headers`;
   if (status !== undefined && status >= 300 && status < 400) return `HTTP ${status}: the server redirects; enter the address it redirects to`;
   if (status !== undefined && status >= 400) return `HTTP ${status}`;
-  const code = faultCodeOf(error);
+  const code = faultCodeOf(connectionError ?? error);
   if (code === 'UNSAFE_ADDRESS') return 'unsafe_url: the address is loopback, link-local, private or reserved';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host name does not resolve';
   if (/^(E[A-Z]+|UND_ERR_\w+|CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN)$/.test(code)) return `the connection failed (${code})`;
