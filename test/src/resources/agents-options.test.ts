@@ -116,6 +116,16 @@ t.test('what an agent can be told besides its words', async (t) => {
     await refuse({ mcp_server_ids: ['x'] }, 'invalid_id', 'mcp_server_ids[0]');
     await refuse({ mcp_server_ids: ['f'.repeat(24), 'f'.repeat(24)] }, 'invalid_parameter', 'mcp_server_ids');
     await refuse({ mcp_server_ids: Array.from({ length: 11 }, (_, n) => String(n).padStart(24, '0')) }, 'invalid_parameter', 'mcp_server_ids');
+    const newBase = async (key: string): Promise<string> => (await api.call('POST', '/v1/knowledge-bases', { key, body: { name: 'Facts' } })).body.id;
+    const own = await newBase(api.account.live);
+    const made = await create({ knowledge_base_id: own });
+    t.match(made, { status: 201, body: { knowledge_base_id: own } });
+    t.match(await api.call('DELETE', `/v1/knowledge-bases/${own}`), { status: 409, body: { error: { code: 'knowledge_base_in_use' } } }, 'and stays while an agent has it');
+    await api.call('PATCH', `/v1/agents/${made.body.id}`, { body: { knowledge_base_id: null } });
+    t.equal((await api.call('DELETE', `/v1/knowledge-bases/${own}`)).status, 200);
+    await refuse({ knowledge_base_id: await newBase((await api.newAccount()).live) }, 'knowledge_base_not_found', 'knowledge_base_id');
+    t.match(await create({ knowledge_base_id: await newBase(api.account.test) }), { status: 403, body: { error: { code: 'key_mode_mismatch', param: 'knowledge_base_id' } } });
+
     const { id } = (await create()).body;
     const { db } = api.context;
     const [base, server] = ['a'.repeat(24), 'b'.repeat(24)];
