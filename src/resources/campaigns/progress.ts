@@ -60,13 +60,17 @@ class ProgressStream {
   #waiting = false;
   #again = false;
   #over = false;
+  #cancelPause: () => void = () => undefined;
 
   constructor(context: ProgressContext, campaign: Watched) {
     this.#context = context;
     this.campaignId = campaign.id;
     this.accountId = campaign.account_id;
     this.body = new EventStream(context.clock);
-    this.body.once('close', () => { this.#over = true; });
+    this.body.once('close', () => {
+      this.#over = true;
+      this.#cancelPause();
+    });
   }
 
   /** Tells what has changed, at once or after the pause. */
@@ -82,11 +86,11 @@ class ProgressStream {
         this.end();
       })
       .finally(() => {
-        const cancel = this.#context.clock.after(PAUSE_MS, () => {
+        if (this.#over) return;
+        this.#cancelPause = this.#context.clock.after(PAUSE_MS, () => {
           this.#waiting = false;
           if (this.#again) this.look();
         });
-        this.body.once('close', cancel);
       });
   }
 

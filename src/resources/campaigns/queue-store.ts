@@ -15,7 +15,7 @@ export interface QueuedLeadRow {
   last_call_id: string | null;
 }
 
-/** A pending lead whose turn it is, with what decides whether it is called. */
+/** A lead of the queue with what decides whether it is called. */
 export interface DueLeadRow { position: number; lead_id: string; attempts: number; deleted: boolean; do_not_call: boolean; timezone: string | null; phone_number: string }
 
 /** The hold of one claim on a lead: who may say how its call went. */
@@ -23,6 +23,7 @@ export interface Lease { campaignId: string; leadId: string; node: string; claim
 
 const COLUMNS = 'campaign_id, position, lead_id, status, attempts, next_attempt_at, outcome, last_call_id';
 const LET_GO = 'node_id = NULL, claim = NULL, lease_until = NULL, call_id = NULL, hang_up = false';
+const DUE = "queued.position, queued.lead_id, queued.attempts, lead.id IS NULL AS deleted, coalesce(lead.do_not_call, false) AS do_not_call, lead.timezone, coalesce(lead.phone_number, '') AS phone_number";
 /** As if it had not been called; what it was called with is still shown. */
 const PENDING_AGAIN = `status = 'pending', attempts = attempts - 1, ${LET_GO}`;
 const HELD = "campaign_id = $1 AND lead_id = $2 AND node_id = $3 AND claim = $4 AND status = 'in_flight'";
@@ -51,7 +52,7 @@ export function listQueue(db: Queryable, campaignId: string, status: LeadStatus 
 export function lockDue(db: Queryable, campaignId: string, which: 'again' | 'first', now: Date, most: number): Promise<DueLeadRow[]> {
   const turn = which === 'again' ? 'queued.next_attempt_at <= $3' : 'queued.next_attempt_at IS NULL AND $3::timestamptz IS NOT NULL';
   return db.query<DueLeadRow>(
-    `SELECT queued.position, queued.lead_id, queued.attempts, lead.id IS NULL AS deleted, coalesce(lead.do_not_call, false) AS do_not_call, lead.timezone, coalesce(lead.phone_number, '') AS phone_number
+    `SELECT ${DUE}
      FROM campaign_lead queued LEFT JOIN lead ON lead.id = queued.lead_id
      WHERE queued.campaign_id = $1 AND queued.status = 'pending' AND ${turn}
      ORDER BY queued.next_attempt_at, queued.position LIMIT $2 FOR UPDATE OF queued SKIP LOCKED`,
@@ -96,9 +97,9 @@ export async function countClaimedSince(db: Queryable, campaignId: string, since
   return row?.claimed ?? 0;
 }
 
-/** Undefined: the lease is no longer this one's. */
-export async function findHeld(db: Queryable, lease: Lease): Promise<{ attempts: number } | undefined> {
-  const [row] = await db.query<{ attempts: number }>(`SELECT attempts FROM campaign_lead WHERE ${HELD} FOR UPDATE`, held(lease));
+/** The lead as it is now. Undefined: the lease is no longer this one's. */
+export async function findHeld(db: Queryable, lease: Lease): Promise<DueLeadRow | undefined> {
+  const [row] = await db.query<DueLeadRow>(`SELECT ${DUE} FROM campaign_lead queued LEFT JOIN lead ON lead.id = queued.lead_id WHERE ${HELD} FOR UPDATE OF queued`, held(lease));
   return row;
 }
 
@@ -113,6 +114,11 @@ export async function setCall(db: Queryable, lease: Lease, callId: string): Prom
 
 export async function settleHeld(db: Queryable, lease: Lease, settled: { status: LeadStatus; outcome: string; nextAttemptAt: Date | null }): Promise<void> {
   await db.query(`UPDATE campaign_lead SET status = $5, outcome = $6, next_attempt_at = $7, ${LET_GO} WHERE ${HELD}`, [...held(lease), settled.status, settled.outcome, settled.nextAttemptAt]);
+}
+
+/** Never to be called after all. */
+export async function skipHeld(db: Queryable, lease: Lease, outcome: string): Promise<void> {
+  await db.query(`UPDATE campaign_lead SET status = 'skipped', outcome = $5, attempts = attempts - 1, ${LET_GO} WHERE ${HELD}`, [...held(lease), outcome]);
 }
 
 /** Leads that this claim still holds become pending again; answers how many. */

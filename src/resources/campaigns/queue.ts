@@ -2,10 +2,10 @@ import type { AppContext } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import { afterAttempt, watchFailures, type AttemptResult } from './attempt.ts';
-import { isOpen, nextOpening, zoneOf, type CallingHours } from './calling-hours.ts';
+import { isOpen, mayCall, nextOpening, zoneOf, type CallingHours } from './calling-hours.ts';
 import { findAgentOf } from './campaign-agent.ts';
 import {
-  campaignsWithLapsed, countClaimedSince, failLapsed, findHeld, lockDue, markClaimed, markSkipped, postpone, releaseHeld, renewHeld, setCall, settleHeld, type DueLeadRow, type Lease,
+  campaignsWithLapsed, countClaimedSince, failLapsed, findHeld, lockDue, markClaimed, markSkipped, postpone, releaseHeld, renewHeld, setCall, settleHeld, skipHeld, type DueLeadRow, type Lease,
 } from './queue-store.ts';
 import { lockCampaign, saveCampaign, type CampaignRow } from './store.ts';
 import { halt, isListDone, released, saveProgress } from './transitions.ts';
@@ -51,16 +51,25 @@ export function claimLeads(context: QueueContext, campaignId: string, { most, no
 }
 
 /**
- * Before the call is placed: from now on the lead's call is this one. False: it must not be placed, for the lease is no longer
- * held, or the campaign no longer runs (the lead is then pending again).
+ * Just before the call is placed: from now on the lead's call is this one. False: it must not be placed, for the lease is no longer
+ * held, the campaign no longer runs or its hours have ended (the lead is pending again), or the lead must not be called any more.
  */
-export function noteCall({ db, clock }: Pick<QueueContext, 'db' | 'clock'>, lease: Lease, callId: string): Promise<boolean> {
-  return db.transaction(async (transaction) => {
+export function noteCall(context: QueueContext, lease: Lease, callId: string): Promise<boolean> {
+  return context.db.transaction(async (transaction) => {
     const row = await lockCampaign(transaction, lease.campaignId);
-    if (!row || !(await findHeld(transaction, lease))) return false;
-    if (row.status === 'running') await setCall(transaction, lease, callId);
-    else await saveCampaign(transaction, released(row, await releaseHeld(transaction, row.id, [lease])), new Date(clock.now()));
-    return row.status === 'running';
+    const lead = row && (await findHeld(transaction, lease));
+    if (!lead) return false;
+    const never = neverBecause(lead);
+    if (never !== undefined) {
+      await skipHeld(transaction, lease, never);
+      await saveProgress(context, transaction, { ...row, in_flight: row.in_flight - 1, skipped: row.skipped + 1 });
+      return false;
+    }
+    const agent = await findAgentOf(transaction, row, 'read');
+    const may = row.status === 'running' && agent !== undefined && mayCall(row, lead, agent.definition, context.clock.now());
+    if (may) await setCall(transaction, lease, callId);
+    else await saveCampaign(transaction, released(row, await releaseHeld(transaction, row.id, [lease])), new Date(context.clock.now()));
+    return may;
   });
 }
 
@@ -143,8 +152,9 @@ function sortDue(due: readonly DueLeadRow[], hours: CallingHours | null, agentZo
   const openings = new Map<string, Date | undefined>();
   for (const lead of due) {
     const { position } = lead;
-    if (lead.deleted || lead.do_not_call) {
-      sorted.never.push({ position, outcome: lead.deleted ? 'lead_deleted' : 'do_not_call' });
+    const outcome = neverBecause(lead);
+    if (outcome !== undefined) {
+      sorted.never.push({ position, outcome });
       continue;
     }
     const until = hours && waitFor(hours, zoneOf(hours, lead, { timezone: agentZone }), nowMs, openings);
@@ -152,6 +162,12 @@ function sortDue(due: readonly DueLeadRow[], hours: CallingHours | null, agentZo
     else sorted.callable.push(lead);
   }
   return sorted;
+}
+
+/** Why it must not be called at all. */
+function neverBecause({ deleted, do_not_call }: DueLeadRow): 'lead_deleted' | 'do_not_call' | undefined {
+  if (deleted) return 'lead_deleted';
+  return do_not_call ? 'do_not_call' : undefined;
 }
 
 /** Undefined: the zone is inside its hours. Each zone is worked out once. */

@@ -62,17 +62,18 @@ export function campaignRoutes(app: App, context: AppContext): void {
 }
 
 const MOVES = {
-  start: { summary: 'Start a campaign', description: 'From idle, scheduled, paused or stopped.' },
-  resume: { summary: 'Resume a paused campaign', description: 'From paused.' },
+  start: { summary: 'Start a campaign', description: 'From idle, scheduled, paused or stopped. One that has nobody left to call is completed at once.' },
+  resume: { summary: 'Resume a campaign', description: 'From paused.' },
   stop: { summary: 'Stop a campaign', description: 'From any status but completed. No new calls are placed; those in flight go on to their end.' },
   pause: { summary: 'Pause a campaign', description: 'No new calls are placed, and those in flight are hung up: their leads become pending again. A campaign that is neither scheduled nor running keeps its status.' },
 } as const;
+const MOVE_ERRORS = { start: ['invalid_campaign_state', 'agent_not_found'], resume: ['invalid_campaign_state', 'agent_not_found'], stop: ['invalid_campaign_state'], pause: [] } as const;
 
 function moveRoutes(app: App, context: AppContext): void {
   const recall: Recall = async ({ principal, params: { id = '' } }) => presentCampaign(await requireCampaign(context.db, principal, id));
   for (const move of ['start', 'resume', 'stop', 'pause'] as const) {
     app.post(`/v1/campaigns/:id/${move}`, {
-      config: { scope: 'campaigns:write', recall, errors: move === 'pause' ? [] : ['invalid_campaign_state'] },
+      config: { scope: 'campaigns:write', recall, errors: MOVE_ERRORS[move] },
       schema: { ...MOVES[move], params: IdParams, querystring: NoQuery, body: NoBody, response: { 200: Campaign } },
     }, async ({ params: { id }, principal }) => {
       if (move === 'pause') return presentCampaign(await pauseCampaign(context, principal, id));

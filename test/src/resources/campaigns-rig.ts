@@ -1,6 +1,8 @@
 import { newId } from '../../../src/db/id.ts';
+import type { AccountEvent } from '../../../src/events/event.ts';
+import type { AttemptResult } from '../../../src/resources/campaigns/attempt.ts';
 import { handleCampaignJobs } from '../../../src/resources/campaigns/jobs.ts';
-import { claimLeads, noteCall, type ClaimedLead } from '../../../src/resources/campaigns/queue.ts';
+import { claimLeads, noteCall, settleLead, type ClaimedLead } from '../../../src/resources/campaigns/queue.ts';
 import { insertNewLeads } from '../../../src/resources/leads/store.ts';
 import { startApiHarness, type ApiHarness } from '../../support/api-harness.ts';
 
@@ -24,11 +26,16 @@ export interface CampaignRig {
   claim(id: string, most?: number, node?: string): Promise<ClaimedLead[]>;
   /** Claims a lead and says that it is being called. */
   dial(id: string, node?: string): Promise<ClaimedLead & { callId: string }>;
+  settle(claimed: ClaimedLead, result: AttemptResult, costMicros?: number): Promise<boolean>;
+  /** The events that said it was completed. */
+  completions(id: string): AccountEvent[];
 }
 
 export async function campaignRig(): Promise<CampaignRig> {
   const api = await startApiHarness();
-  handleCampaignJobs({ ...api.context });
+  handleCampaignJobs(api.context);
+  // Making leads is not what is looked at, and most of its time is this index.
+  await api.context.db.query('DROP INDEX IF EXISTS lead_search');
   const agentId = String((await api.call('POST', '/v1/agents', { body: { name: 'A', system_prompt: 'P', opening_message: 'O', timezone: 'Europe/Berlin' } })).body.id);
   let line = 0;
   const rig: CampaignRig = {
@@ -63,6 +70,8 @@ export async function campaignRig(): Promise<CampaignRig> {
       if (!(await noteCall(api.context, claimed.lease, callId))) throw new Error('the call may not be placed');
       return { ...claimed, callId };
     },
+    settle: ({ lease }, result, costMicros = 0) => settleLead(api.context, lease, { result, costMicros }),
+    completions: (id) => api.events.filter(({ event, data }) => event === 'campaignCompleted' && data['id'] === id),
   };
   return rig;
 }

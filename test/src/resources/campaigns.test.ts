@@ -93,7 +93,7 @@ t.test('making, reading, changing and deleting', async (t) => {
     await rig.leads(1, { tags: ['vip', 'north'], livemode: false });
     const made = await rig.campaign({ lead_filter: { tags: ['vip', 'north'] } });
     t.match(made, { lead_count: 2, lead_filter: { tags: ['vip', 'north'] } });
-    t.same((await rig.rows(made.id)).map(({ lead_id }) => lead_id).sort(), [...both].sort());
+    t.same((await rig.rows(made.id)).map(({ lead_id }) => lead_id), both);
     t.match(await rig.campaign({ lead_filter: { tags: ['vip'] } }), { lead_count: 3 });
     await rig.leads(1, { tags: ['vip'] });
     t.match(await rig.get(made.id), { lead_count: 2 }, 'the list is made once');
@@ -201,10 +201,10 @@ t.test('moves', async (t) => {
   await t.test('two at once: one wins', async (t) => {
     const { id } = await rig.campaign();
     const starts = await Promise.all(Array.from({ length: 6 }, () => rig.move(id, 'start')));
-    t.same(starts.map(({ status }) => status).sort(), [200, 409, 409, 409, 409, 409]);
+    t.same(starts.map(({ status }) => status).sort((a, b) => a - b), [200, 409, 409, 409, 409, 409]);
     await rig.move(id, 'pause');
     const both = await Promise.all([rig.move(id, 'resume'), rig.move(id, 'resume')]);
-    t.same(both.map(({ status }) => status).sort(), [200, 409]);
+    t.same(both.map(({ status }) => status).sort((a, b) => a - b), [200, 409]);
   });
 
   await t.test('at its time', async (t) => {

@@ -106,7 +106,7 @@ t.test('usage', async (t) => {
 
   t.test('summary', async (t) => {
     api.clock.advance(10_000);
-    const summary = async (query: string): Promise<{ status: number; body: any }> => api.call('GET', `/v1/usage/summary?${query}`);
+    const summary = async (query: string): ReturnType<typeof api.call> => api.call('GET', `/v1/usage/summary?${query}`);
     const days = await summary('group_by=day');
     t.match(days, { status: 200, body: { object: 'usage_summary', livemode: true, group_by: 'day', from: '2026-10-22T12:00:10.000Z', to: '2026-11-21T12:00:10.000Z' } });
     t.match(days.body.data, [
