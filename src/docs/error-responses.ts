@@ -3,6 +3,7 @@ import { ERROR_CATALOGUE, type ErrorCode } from '../api/errors.ts';
 import { errorCodesIn } from './components.ts';
 import { headers } from './headers.ts';
 import type { Response } from './open-api.ts';
+import { singular } from './operation-ids.ts';
 
 /** Stated for every operation, 404 for those with an id in the path; other statuses stand under `default`. */
 const STATED = ['400', '401', '403', '429'];
@@ -53,7 +54,7 @@ function response(status: string, codes: ErrorCode[]): Response {
 }
 
 /** Every code that the route can answer: what all routes share, what its schemas name, and what it declares. */
-function codesOf({ method, scope, schema, config }: KnownRoute): ErrorCode[] {
+function codesOf({ method, url, scope, schema, config }: KnownRoute): ErrorCode[] {
   const lists = JSON.stringify(schema['querystring'] ?? {}).includes('starting_after');
   const hasBody = hasFields(schema['body']) || config.multipart !== undefined;
   const annotated = [schema['body'], schema['querystring'], schema['params']].flatMap(errorCodesIn) as ErrorCode[];
@@ -66,12 +67,19 @@ function codesOf({ method, scope, schema, config }: KnownRoute): ErrorCode[] {
     [scope !== 'public', UNAUTHORIZED],
     [scope.includes(':'), ['missing_scope']],
     [annotated.includes('invalid_id'), ['key_mode_mismatch']],
+    [true, missingIn(url)],
     [true, ['rate_limited', ...(config.errors ?? [])]],
     [hasBody, ['body_too_large', 'unsupported_media_type']],
     [method === 'POST' && config.recall !== 'no_effect', ['idempotency_key_reused', 'idempotency_in_progress']],
     [true, ['internal_error', 'service_unavailable']],
   ];
   return [...new Set(groups.flatMap(([applies, codes]) => (applies ? codes : [])))];
+}
+
+/** `campaign_not_found` of `/v1/campaigns/:id/pause`: what each id in the path may not find. */
+function missingIn(url: string): ErrorCode[] {
+  const nouns = [...url.matchAll(/\/([\w-]+)\/:/g)].map(([, noun = '']) => singular(noun).replaceAll('-', '_'));
+  return nouns.flatMap((noun) => [`${noun}_not_found`, `knowledge_${noun}_not_found`]).filter((code) => Object.hasOwn(ERROR_CATALOGUE, code)) as ErrorCode[];
 }
 
 /** Whether a body's schema asks for anything. */

@@ -13,6 +13,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'GET /v1/usage': 'listUsage',
   'GET /v1/usage/summary': 'getUsageSummary',
   'GET /v1/appointments/availability': 'getAvailability',
+  'POST /v1/appointments/calendar': 'createAppointmentCalendar',
   'GET /v1/appointments.ics': 'getAppointmentFeed',
   'POST /v1/calls/:id/hangup': 'hangUpCall',
   'POST /v1/calls/:id/say': 'sayInCall',

@@ -16,7 +16,7 @@ export function apiKeyRoutes(app: App, context: AppContext): void {
   // The secret was shown in the first answer, or to nobody: a key whose secret was lost is rotated.
   const recall: Recall = async ({ principal, resourceId }) => ({ ...present(await requireApiKey(db, principal, resourceId)), secret: null, secret_already_shown: true });
 
-  app.post('/v1/api-keys', { config: { ...write, recall }, schema: { summary: 'Create an API key', description: 'The secret is in this answer only; the service keeps a keyed hash of it. A key cannot give scopes that it does not hold, nor make a key of the other mode. The new key keeps the service version that is current now.', body: CreateApiKey, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+  app.post('/v1/api-keys', { config: { ...write, recall, errors: ['scope_escalation', 'key_mode_mismatch'] }, schema: { summary: 'Create an API key', description: 'The secret is in this answer only; the service keeps a keyed hash of it. A key cannot give scopes that it does not hold, nor make a key of the other mode. The new key keeps the service version that is current now.', body: CreateApiKey, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
     reply.code(201).send(withSecret(await createApiKey(context, request.principal, request.body, request.resourceId))));
 
   app.get('/v1/api-keys', { config: read, schema: { summary: 'List API keys', description: 'Keys of the calling key\'s mode, revoked ones included.', querystring: ListApiKeys, response: { 200: listOf(ApiKey) } } }, async (request) => {
@@ -28,7 +28,7 @@ export function apiKeyRoutes(app: App, context: AppContext): void {
   app.get('/v1/api-keys/:id', { config: read, schema: { summary: 'Read an API key', params: IdParams, querystring: NoQuery, response: { 200: ApiKey } } }, async (request) =>
     present(await requireApiKey(db, request.principal, request.params.id)));
 
-  app.post('/v1/api-keys/:id/rotate', { config: { ...write, recall }, schema: { summary: 'Rotate an API key', description: 'Issues a replacement with the same name, scopes and service version. The old key keeps working for 24 hours.', params: IdParams, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
+  app.post('/v1/api-keys/:id/rotate', { config: { ...write, recall, errors: ['scope_escalation', 'api_key_already_rotated', 'api_key_revoked'] }, schema: { summary: 'Rotate an API key', description: 'Issues a replacement with the same name, scopes and service version. The old key keeps working for 24 hours.', params: IdParams, querystring: NoQuery, response: { 201: ApiKeyWithSecret } } }, async (request, reply) =>
     reply.code(201).send(withSecret(await rotateApiKey(context, request.principal, request.params.id, request.resourceId))));
 
   app.delete('/v1/api-keys/:id', { config: write, schema: { summary: 'Revoke an API key', description: 'Works at once, without a grace period.', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {

@@ -16,7 +16,7 @@ export function phoneNumberRoutes(app: App, context: AppContext): void {
 
   const recall: Recall = async ({ principal, resourceId }) => present(await requirePhoneNumber(db, principal, resourceId));
 
-  app.post('/v1/phone-numbers', { config: { ...write, recall }, schema: { summary: 'Add a phone number', body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
+  app.post('/v1/phone-numbers', { config: { ...write, recall, errors: ['sip_trunk_not_found', 'agent_not_found', 'phone_number_exists'] }, schema: { summary: 'Add a phone number', body: CreatePhoneNumber, querystring: NoQuery, response: { 201: PhoneNumber } } }, async (request, reply) =>
     reply.code(201).send(present(await createPhoneNumber(context, request.principal, request.body, request.resourceId))));
 
   app.get('/v1/phone-numbers', { config: read, schema: { summary: 'List phone numbers', querystring: ListPhoneNumbers, response: { 200: PhoneNumberList } } }, async (request) => {
@@ -28,10 +28,10 @@ export function phoneNumberRoutes(app: App, context: AppContext): void {
   app.get('/v1/phone-numbers/:id', { config: read, schema: { summary: 'Read a phone number', params: IdParams, querystring: NoQuery, response: { 200: PhoneNumber } } }, async (request) =>
     present(await requirePhoneNumber(db, request.principal, request.params.id)));
 
-  app.patch('/v1/phone-numbers/:id', { config: write, schema: { summary: 'Change a phone number', params: IdParams, querystring: NoQuery, body: UpdatePhoneNumber, response: { 200: PhoneNumber } } }, async (request) =>
+  app.patch('/v1/phone-numbers/:id', { config: { ...write, errors: ['sip_trunk_not_found', 'agent_not_found'] }, schema: { summary: 'Change a phone number', params: IdParams, querystring: NoQuery, body: UpdatePhoneNumber, response: { 200: PhoneNumber } } }, async (request) =>
     present(await changePhoneNumber(context, request.principal, request.params.id, request.body)));
 
-  app.delete('/v1/phone-numbers/:id', { config: write, schema: { summary: 'Remove a phone number', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+  app.delete('/v1/phone-numbers/:id', { config: { ...write, errors: ['phone_number_in_use'] }, schema: { summary: 'Remove a phone number', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
     await deletePhoneNumber(context, request.principal, request.params.id);
     return { id: request.params.id, object: 'phone_number', deleted: true as const };
   });

@@ -31,7 +31,7 @@ export function sipTrunkRoutes(app: App, context: AppContext): void {
   app.patch('/v1/sip-trunks/:id', { config: write, schema: { summary: 'Change a SIP trunk', params: IdParams, querystring: NoQuery, body: UpdateSipTrunk, response: { 200: SipTrunk } } }, async (request) =>
     present(await changeTrunk(context, request.principal, request.params.id, request.body)));
 
-  app.delete('/v1/sip-trunks/:id', { config: write, schema: { summary: 'Delete a SIP trunk', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
+  app.delete('/v1/sip-trunks/:id', { config: { ...write, errors: ['sip_trunk_in_use'] }, schema: { summary: 'Delete a SIP trunk', params: IdParams, querystring: NoQuery, response: { 200: Deleted } } }, async (request) => {
     await deleteTrunk(context, request.principal, request.params.id);
     return { id: request.params.id, object: 'sip_trunk', deleted: true as const };
   });

@@ -16,7 +16,7 @@ export function webhookRoutes(app: App, context: AppContext): void {
   app.get('/v1/webhook', { config: read, schema: { summary: 'Read the webhook configuration', description: 'Never the secret: `secret_set` says whether there is one.', querystring: NoQuery, response: { 200: Webhook } } }, async (request) =>
     present(await readWebhook(context, request.principal.accountId)));
 
-  app.patch('/v1/webhook', { config: write, schema: { summary: 'Change the webhook configuration', description: 'The first `url` makes the signing secret, which is in that answer only. `events` replaces the whole list; `url: null` clears the address. An address in loopback, link-local or private space is refused, here and again at each delivery.', querystring: NoQuery, body: UpdateWebhook, response: { 200: Webhook } } }, async (request) => {
+  app.patch('/v1/webhook', { config: { ...write, errors: ['unsafe_webhook_url'] }, schema: { summary: 'Change the webhook configuration', description: 'The first `url` makes the signing secret, which is in that answer only. `events` replaces the whole list; `url: null` clears the address. An address in loopback, link-local or private space is refused, here and again at each delivery.', querystring: NoQuery, body: UpdateWebhook, response: { 200: Webhook } } }, async (request) => {
     const { config, newSecret } = await changeWebhook(context, request.principal.accountId, request.body);
     return { ...present(config), ...(newSecret === undefined ? {} : { secret: newSecret }) };
   });
@@ -31,7 +31,7 @@ export function webhookRoutes(app: App, context: AppContext): void {
     return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
   });
 
-  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect' }, schema: { summary: 'Send a sample event', description: 'Sends one sample now, with fake data and `test: true`, whatever `enabled` and `events` say, and answers how it went.', querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
+  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect', errors: ['webhook_not_configured'] }, schema: { summary: 'Send a sample event', description: 'Sends one sample now, with fake data and `test: true`, whatever `enabled` and `events` say, and answers how it went.', querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
     presentDelivery(await testWebhook(context, request.principal, request.body.event)));
 }
 
