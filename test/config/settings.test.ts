@@ -22,7 +22,7 @@ const wrong: Record<string, Record<string, string>> = {
   PORT: { PORT: '80.5' }, SIP_PORT: { SIP_PORT: '70000' }, RTP_PORTS: { RTP_PORTS: '20000' }, PUBLIC_URL: { PUBLIC_URL: 'ftp://x' },
   DATABASE_URL: { DATABASE_URL: 'mysql://x' }, MASTER_KEY: { MASTER_KEY: 'short' }, MEDIA_WORKERS: { MEDIA_WORKERS: '-1' },
   ALLOW_PRIVATE_ADDRESSES: { ALLOW_PRIVATE_ADDRESSES: 'localhost' }, LOG_LEVEL: { LOG_LEVEL: 'loud' }, LLM_MODEL: { LLM_BASE_URL: 'http://x/v1' },
-  DRAIN_SECONDS: { DRAIN_SECONDS: 'soon' }, MEDIA_TIMEOUT_SECONDS: { MEDIA_TIMEOUT_SECONDS: '0' },
+  DRAIN_SECONDS: { DRAIN_SECONDS: 'soon' }, STRIPE_WEBHOOK_SECRET: { STRIPE_SECRET_KEY: 'sk_test_x' }, STRIPE_API_BASE: { STRIPE_API_BASE: 'stripe.com' }, MEDIA_TIMEOUT_SECONDS: { MEDIA_TIMEOUT_SECONDS: '0' },
 };
 for (const [name, env] of Object.entries(wrong)) {
   t.test(`a wrong ${name} is refused by name`, (t) => {

@@ -15,7 +15,10 @@ export interface SentEvent { id: string; object: 'event'; api_version: string; c
 
 const KNOWN = [/^mode$/, /^client_reference_id$/, /^success_url$/, /^cancel_url$/, /^metadata\[\w+\]$/, /^payment_intent_data\[metadata\]\[\w+\]$/, /^line_items\[0\]\[(quantity|price_data\]\[(currency|unit_amount|product_data\]\[name))\]$/];
 const REQUIRED = ['mode', 'success_url', 'line_items[0][quantity]', 'line_items[0][price_data][currency]', 'line_items[0][price_data][unit_amount]', 'line_items[0][price_data][product_data][name]'];
+const CENTS = 'line_items[0][price_data][unit_amount]';
 const DAY_SECONDS = 86_400;
+
+interface Reply { status: number; answer: object; headers?: Record<string, string> }
 
 export class FakeStripe {
   readonly apiBase: string;
@@ -99,8 +102,7 @@ export class FakeStripe {
     response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${randomBytes(7).toString('hex')}`, ...headers }).end(JSON.stringify(answer));
   }
 
-  #answer(request: IncomingMessage, body: string): { status: number; answer: object; headers?: Record<string, string> } {
-    const refuse = (status: number, type: string, message: string, param?: string): { status: number; answer: object } => ({ status, answer: { error: { type, message, ...(param === undefined ? {} : { param }) } } });
+  #answer(request: IncomingMessage, body: string): Reply {
     const { method, url, headers } = request;
     if (headers.authorization !== `Bearer ${this.#options.secretKey}`) return refuse(401, 'invalid_request_error', 'Invalid API Key provided');
     const fault = this.faults.shift();
@@ -111,15 +113,11 @@ export class FakeStripe {
     const known = this.#answers.get(idempotencyKey);
     if (known && known.body !== body) return refuse(400, 'idempotency_error', 'Keys for idempotent requests can only be used with the same parameters they were first used with.');
     const form = new URLSearchParams(body);
-    const unknown = [...form.keys()].find((name) => !KNOWN.some((pattern) => pattern.test(name)));
-    if (unknown !== undefined) return refuse(400, 'invalid_request_error', `Received unknown parameter: ${unknown}`, unknown);
-    const missing = REQUIRED.find((name) => !form.has(name));
-    if (missing !== undefined) return refuse(400, 'invalid_request_error', `Missing required param: ${missing}.`, missing);
-    const cents = Number(form.get('line_items[0][price_data][unit_amount]'));
-    if (!Number.isInteger(cents) || cents < 50 || cents > 99_999_999) return refuse(400, 'invalid_request_error', 'Invalid integer', 'line_items[0][price_data][unit_amount]');
+    const refusal = refusalOf(form);
+    if (refusal) return refusal;
     this.requests.push({ idempotencyKey, form });
     if (known) return { status: 200, answer: known.session, headers: { 'idempotent-replayed': 'true' } };
-    const session = this.#open(form, cents);
+    const session = this.#open(form, Number(form.get(CENTS)));
     if (idempotencyKey !== '') this.#answers.set(idempotencyKey, { body, session: { ...session } });
     return { status: 200, answer: session };
   }
@@ -138,4 +136,18 @@ export class FakeStripe {
     this.sessions.set(id, session);
     return session;
   }
+}
+
+function refuse(status: number, type: string, message: string, param?: string): Reply {
+  return { status, answer: { error: { type, message, ...(param === undefined ? {} : { param }) } } };
+}
+
+/** What is wrong with the parameters, if anything is. */
+function refusalOf(form: URLSearchParams): Reply | undefined {
+  const unknown = [...form.keys()].find((name) => !KNOWN.some((pattern) => pattern.test(name)));
+  if (unknown !== undefined) return refuse(400, 'invalid_request_error', `Received unknown parameter: ${unknown}`, unknown);
+  const missing = REQUIRED.find((name) => !form.has(name));
+  if (missing !== undefined) return refuse(400, 'invalid_request_error', `Missing required param: ${missing}.`, missing);
+  const cents = Number(form.get(CENTS));
+  return Number.isInteger(cents) && cents >= 50 && cents <= 99_999_999 ? undefined : refuse(400, 'invalid_request_error', 'Invalid integer', CENTS);
 }

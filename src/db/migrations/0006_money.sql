@@ -78,10 +78,11 @@ CREATE TABLE call_charge (
 );
 CREATE INDEX call_charge_held ON call_charge (account_id) WHERE held_micros > 0;
 
--- What was used: components and quantities, never content. Names a call that may be gone.
+-- What was used: components and quantities, never content. No foreign keys: it outlives the call it names, and is written
+-- under the lock of a balance, where it must not wait for somebody who has the account locked and wants that balance.
 CREATE TABLE usage_record (
   id char(24) PRIMARY KEY,
-  account_id char(24) NOT NULL REFERENCES account,
+  account_id char(24) NOT NULL,
   livemode boolean NOT NULL,
   call_id char(24),
   -- Counts the rows of a call: the same row sent again changes nothing.

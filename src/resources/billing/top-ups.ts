@@ -85,7 +85,7 @@ async function openCheckout({ db, log, options }: TopUpContext, payments: Paymen
     const checkout = await payments.openCheckout({ topUpId: row.id, accountId: row.account_id, amountMicros: row.amount_micros, returnUrl: `${options.publicUrl}/console/billing?top_up=${row.id}` });
     return await updateCheckout(db, row.id, checkout);
   } catch (error) {
-    log.error({ top_up: row.id, error: String(error), cause: error instanceof Error ? String(error.cause ?? '') : '' }, 'no checkout could be opened');
+    log.error({ top_up: row.id, error: String(error), cause: error instanceof PaymentRefused && error.cause instanceof Error ? error.cause.message : undefined }, 'no checkout could be opened');
     if (error instanceof PaymentRefused) await markTopUpOver(db, row.id, 'failed');
     throw new ApiError('provider_error', 'The payment provider opened no checkout; nothing was charged. Try again.', { cause: error });
   }

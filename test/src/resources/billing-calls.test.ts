@@ -116,6 +116,21 @@ t.test('money for calls', async (t) => {
     t.same(await verifyLedger(db), []);
   });
 
+  t.test('what a call\'s row says it cost is what was charged', async (t) => {
+    const account = await funded(MINUTE);
+    const { body: agent } = await api.call('POST', '/v1/agents', { key: account.live, body: { name: 'A', system_prompt: 'P', opening_message: 'Hello' } });
+    const { body: { call_id: callId } } = await api.call('POST', '/v1/realtime/sessions', { key: account.live, body: { agent_id: agent.id } });
+    await recordUsage(db, [spoken(account.id, callId, 0, 60_000)]);
+    const end = (costMicros: number): Promise<unknown> => db.query('UPDATE call SET status = \'completed\', ended_at = $2, cost_micros = $3 WHERE id = $1', [callId, new Date(nowMs), costMicros]);
+    await end(await settle(callId));
+    t.same(await verifyLedger(db), []);
+    await end(MINUTE + 1);
+    t.match(await verifyLedger(db), [`call ${callId}: cost_micros is 4801, its usage rows come to 4800`]);
+    await api.call('DELETE', `/v1/calls/${callId}`, { key: account.live });
+    t.same(await verifyLedger(db), []);
+    t.match((await api.call('GET', `/v1/usage?call_id=${callId}`, { key: account.live })).body.data, [{ call_id: callId, amount_micros: MINUTE }], 'its usage stays');
+  });
+
   t.test('every call asks for its agent\'s models', async (t) => {
     const account = await funded(0);
     const requireCredit = callCredit(api.clock);
