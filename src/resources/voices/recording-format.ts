@@ -6,6 +6,9 @@ export type RecordingFormat = 'mp3' | 'wav' | 'm4a' | 'ogg' | 'webm' | 'flac';
 /** What a file turned out to be, or why it is no recording. */
 export type Finding = { format: RecordingFormat; mediaType: string; durationMs: number } | { fault: string };
 
+/** What the thread that inspects says: that it has loaded, then what each file is. */
+export type FromThread = 'ready' | Finding;
+
 const MEDIA_TYPES: Readonly<Record<RecordingFormat, string>> = {
   mp3: 'audio/mpeg', wav: 'audio/wav', m4a: 'audio/mp4', ogg: 'audio/ogg', webm: 'audio/webm', flac: 'audio/flac',
 };

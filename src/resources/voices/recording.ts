@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { ApiError } from '../../api/errors.ts';
-import type { Finding, RecordingFormat } from './recording-format.ts';
+import type { Finding, FromThread, RecordingFormat } from './recording-format.ts';
 import { RECORDING_RULES, type VoiceProvider } from './voice-provider.ts';
 
 /** A recording of somebody's voice, in memory only. */
@@ -10,15 +10,16 @@ export const MAX_RECORDINGS = 5;
 /** 10 MB. */
 export const MAX_RECORDING_BYTES = 10 * 1024 * 1024;
 
-/** The longest honest file takes a hundredth of it. */
+/** For one file; the longest honest one takes a hundredth of it. */
 const INSPECTION_LIMIT_MS = 5000;
+const START_LIMIT_MS = 30_000;
 const INSPECTIONS_AT_ONCE = 2;
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 128 };
 
 const waiting: (() => void)[] = [];
 let running = 0;
 
-/** What each file is and how long it lasts, by its content alone. Throws ApiError `unsupported_recording_format`. */
+/** What each file is and how long it lasts, by its content alone. Throws ApiError `unsupported_recording_format`, `service_unavailable`. */
 export async function inspectRecordings(files: readonly Buffer[], field: string): Promise<Recording[]> {
   const findings = await inTurn(() => askThread(files));
   return files.map((data, position) => {
@@ -38,22 +39,26 @@ export function requireEnough(provider: VoiceProvider, recordings: readonly Reco
   }
 }
 
-/** Findings in order, up to the first file that breaks the thread or keeps it too long. Never rejects. */
+/** Findings in order, up to the first file that breaks the thread or keeps it too long. Throws ApiError `service_unavailable` when no thread starts. */
 function askThread(files: readonly Buffer[]): Promise<Finding[]> {
-  const thread = new Worker(new URL('./recording-thread.ts', import.meta.url), { workerData: { files }, resourceLimits: THREAD_LIMITS });
+  const thread = new Worker(new URL('./recording-thread.ts', import.meta.url), { workerData: { files }, resourceLimits: THREAD_LIMITS, env: {}, execArgv: [] });
   const findings: Finding[] = [];
-  return new Promise((resolve) => {
-    let limit = setTimeout(() => void thread.terminate(), INSPECTION_LIMIT_MS);
-    thread.on('message', (finding: Finding) => {
-      findings.push(finding);
+  let ready = false;
+  return new Promise((resolve, reject) => {
+    const endIn = (ms: number): NodeJS.Timeout => setTimeout(() => void thread.terminate(), ms);
+    let limit = endIn(START_LIMIT_MS);
+    thread.on('message', (message: FromThread) => {
       clearTimeout(limit);
-      limit = setTimeout(() => void thread.terminate(), INSPECTION_LIMIT_MS);
+      limit = endIn(INSPECTION_LIMIT_MS);
+      if (message === 'ready') ready = true;
+      else findings.push(message);
     });
     // Its exit follows.
     thread.on('error', () => undefined);
     thread.on('exit', () => {
       clearTimeout(limit);
-      resolve(findings);
+      if (ready) resolve(findings);
+      else reject(new ApiError('service_unavailable', 'Recordings cannot be looked at right now. Try again.'));
     });
   });
 }

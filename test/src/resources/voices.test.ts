@@ -2,6 +2,7 @@ import t from 'tap';
 import { startVoiceHarness, usageOf } from '../../support/voice-harness.ts';
 import { form, postVoice, VOICE } from '../../support/voice-requests.ts';
 import { noiseWav } from '../../support/voice-recordings.ts';
+import { embeddedVoiceOf, SimulatedCloner } from '../../../src/resources/voices/simulated-cloner.ts';
 
 const speech = noiseWav(30);
 const MB = 1024 * 1024;
@@ -104,6 +105,13 @@ t.test('cloning with a form', async (t) => {
     t.match(await api.call('POST', '/v1/voices', { raw: json }), { status: 413, body: { error: { code: 'body_too_large' } } }, 'JSON has 1 MB, as everywhere');
   });
 
+  t.test('a client that is still sending hears the refusal', async (t) => {
+    const { contentType, body } = form(VOICE, [Buffer.alloc(10 * MB + 1), Buffer.alloc(10 * MB), Buffer.alloc(10 * MB)]);
+    const url = await api.app.listen({ port: 0, host: '127.0.0.1' });
+    const answer = await fetch(`${url}/v1/voices`, { method: 'POST', headers: { authorization: `Bearer ${api.account.live}`, 'content-type': contentType }, body });
+    t.match([answer.status, await answer.json()], [413, { error: { code: 'recording_too_large' } }]);
+  });
+
   t.test('forms that are none', async (t) => {
     const headers = { authorization: `Bearer ${api.account.live}`, 'content-type': 'multipart/form-data; boundary=x' };
     for (const payload of ['', 'nonsense', '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAda']) {
@@ -187,7 +195,7 @@ t.test('voices are listed, read, deleted and heard', async (t) => {
 });
 
 t.test('test mode is simulated and free, with the same checks', async (t) => {
-  const { api, provider } = await startVoiceHarness({ balanceMicros: 0 });
+  const { api, provider } = await startVoiceHarness({ balanceMicros: 0, configured: [] });
   t.teardown(() => api.close());
   const key = api.account.test;
   const { status, body } = await postVoice(api, { key, files: [speech] });
@@ -201,14 +209,17 @@ t.test('test mode is simulated and free, with the same checks', async (t) => {
   t.match(preview, { status: 200, headers: { 'content-type': 'audio/wav' } }, 'spoken by an embedded voice');
   t.match(preview.body, new RegExp(`^${body.provider_voice_id.split('-')[1]}: Hello`));
   t.match(await api.call('DELETE', `/v1/voices/${body.id}`, { key }), { status: 200 });
-});
 
-t.test('without a provider', async (t) => {
-  const { api } = await startVoiceHarness({ configured: [], speak: false });
-  t.teardown(() => api.close());
+  // Live mode has no provider here.
   t.match(await postVoice(api, { files: [speech] }), { status: 503, headers: { 'retry-after': String }, body: { error: { type: 'api_error', code: 'cloning_unavailable' } } });
   t.match(await postVoice(api, { files: [noiseWav(3)] }), { status: 400 }, 'what is wrong with the request comes first');
-  t.same([await usageOf(api), (await api.context.db.query('SELECT 1 FROM voice')).length], [[], 0]);
-  const { body } = await postVoice(api, { key: api.account.test, files: [speech] });
-  t.match(await api.call('POST', `/v1/voices/${body.id}/preview`, { key: api.account.test, body: { text: 'Hello' } }), { status: 503, body: { error: { code: 'cloning_unavailable' } } }, 'no speech at hand');
+  t.equal((await api.context.db.query('SELECT 1 FROM voice WHERE livemode')).length, 0);
+});
+
+t.test('a simulated voice without speech at hand', async (t) => {
+  const silent = new SimulatedCloner();
+  await t.rejects(silent.preview(await silent.find('a'.repeat(24)), 'Hello', new AbortController().signal), { name: 'CloningError', refused: true });
+  t.equal(await silent.find('a'), await silent.find('a'), 'the same for the same');
+  t.match(embeddedVoiceOf(await silent.find('a')), /^(rms|slt|awb|kal16)$/);
+  t.equal(embeddedVoiceOf('provider-voice-1'), undefined);
 });
