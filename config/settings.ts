@@ -84,7 +84,7 @@ const TABLE: { readonly [Key in keyof Settings]: Setting<Settings[Key]> } = {
   maxCallsPerCore: { name: 'MAX_CALLS_PER_CORE', fallback: '6', meaning: 'Calls admitted at once for each core: what the embedded engines carry.', parse: wholeNumber(1, 1000) },
   accountConcurrency: { name: 'ACCOUNT_CONCURRENCY', fallback: '20', meaning: 'Calls that one account may have at once.', parse: wholeNumber(1, 100_000) },
   blockedDestinations: { name: 'BLOCKED_DESTINATIONS', fallback: BLOCKED_DESTINATIONS.join(','), meaning: 'Comma-separated beginnings of numbers that are never called. The default: premium-rate, satellite and unassigned numbers. none: every number may be called.', parse: numberPrefixes },
-  rateLimits: { name: 'RATE_LIMITS', fallback: 'read=100,write=25,call=5,accountRead=400,accountWrite=100,unauthenticated=5', meaning: 'Requests a second: reads, writes and placed calls of an API key, reads and writes of an account, requests without a valid key of an address. Twice as many may come at once.', parse: rates },
+  rateLimits: { name: 'RATE_LIMITS', fallback: 'read=100,write=25,call=5,accountRead=400,accountWrite=100,unauthenticated=5,public=50', meaning: 'Requests a second: reads, writes and placed calls of an API key, reads and writes of an account, requests of an address without a valid key, and for what anybody may have. Twice as many may come at once.', parse: rates },
   logLevel: { name: 'LOG_LEVEL', fallback: 'info', meaning: `One of ${LOG_LEVELS.join(', ')}.`, parse: logLevel },
   mediaTimeoutSeconds: { name: 'MEDIA_TIMEOUT_SECONDS', fallback: '30', meaning: 'Seconds without RTP after which a phone call ends with media_timeout.', parse: wholeNumber(1, 3600) },
   stripeSecretKey: { name: 'STRIPE_SECRET_KEY', fallback: '', meaning: 'Key of the Stripe account that top-ups are paid to. Empty: credit is given on the console only.', parse: text },
@@ -183,7 +183,7 @@ function numberPrefixes(value: string): string[] {
   return prefixes;
 }
 
-const RATES = ['read', 'write', 'call', 'accountRead', 'accountWrite', 'unauthenticated'];
+const RATES = ['read', 'write', 'call', 'accountRead', 'accountWrite', 'unauthenticated', 'public'];
 
 function rates(value: string): Record<string, number> {
   const entries = value.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '').map((entry) => entry.split('='));

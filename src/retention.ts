@@ -11,7 +11,8 @@ const DAY_MS = 86_400_000;
 export const RETENTIONS: readonly Retention[] = [
   { what: 'webhook deliveries', before: monthsAgo(DELIVERY_MONTHS), delete: deleteDeliveriesBefore },
   { what: 'idempotency keys', before: ago(DAY_MS), delete: deleteKeysBefore },
-  { what: 'answers of lead imports', before: ago(DAY_MS), delete: deleteImportsBefore },
+  // Longer than the keys that ask for them.
+  { what: 'answers of lead imports', before: ago(2 * DAY_MS), delete: deleteImportsBefore },
   { what: 'console sessions and sign-in tokens', before: ago(0), delete: deleteExpiredSessions },
   { what: 'failed jobs', before: ago(30 * DAY_MS), delete: deleteFailedJobs },
 ];

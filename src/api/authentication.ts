@@ -68,6 +68,7 @@ async function withSession(session: string, request: FastifyRequest, { keyring, 
   return {
     kind: 'session', accountId: found.accountId, livemode: request.headers[MODE_HEADER] !== 'test', scopes: ALL_SCOPES,
     bucket: `session:${digest.toString('hex')}`, serviceVersion: versions.current,
+    ...(found.personId === undefined ? {} : { personId: found.personId }), operator: found.operator,
   };
 }
 

@@ -50,6 +50,7 @@ export const CATALOGUE = {
   key_mode_mismatch: entry('permission_error', 403, 'A live key named a test object, or the other way round.'),
   destination_not_allowed: entry('permission_error', 403, 'This installation does not call that destination.'),
   invalid_csrf_token: entry('permission_error', 403, 'A change made with a session cookie needs its X-CSRF-Token header.'),
+  operator_only: entry('permission_error', 403, 'Only an operator of the installation does this.'),
   route_not_found: entry('not_found_error', 404, 'No such path.'),
   agent_not_found: missing('agent'),
   api_key_not_found: missing('API key'),

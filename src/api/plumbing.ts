@@ -29,6 +29,8 @@ const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': 'default-src \'none\'; frame-ancestors \'none\'',
 };
+/** Asked by whoever watches the service, as often as they like. */
+const PROBES = new Set(['/healthz', '/readyz']);
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** A fresh request id; a client's own is never taken over. */
@@ -74,8 +76,11 @@ export function installPlumbing(app: App, options: PlumbingOptions): void {
 
 async function admit(request: FastifyRequest, reply: FastifyReply, options: PlumbingOptions, limiter: RateLimiter): Promise<void> {
   const { scope } = request.routeOptions.config;
-  if (scope === undefined || scope === 'public') return;
   const { rateLimits } = options;
+  if (scope === undefined || scope === 'public') {
+    if (!PROBES.has(request.routeOptions.url ?? '')) refuseIfFlooding(limiter.take(`public:${networkOf(request.ip)}`, rateLimits.public));
+    return;
+  }
   try {
     request.principal = await authenticate(request, options);
   } catch (error) {

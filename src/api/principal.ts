@@ -13,6 +13,10 @@ export interface Principal {
   serviceVersion: string;
   /** Id of the API key; absent for a session. */
   apiKeyId?: string;
+  /** Who signed in; absent for an API key, and for a session opened with the printed address. */
+  personId?: string;
+  /** May change the installation itself. */
+  operator?: boolean;
 }
 
 /** What authentication needs to look up. Implemented by the api-keys and accounts resources. */
@@ -20,7 +24,7 @@ export interface PrincipalSource {
   /** The key with this secret; undefined too for what is no secret of ours. */
   byApiKey(secret: string): Promise<ApiKeyRecord | undefined>;
   /** The account of a console session that is still open. */
-  bySession(digest: Buffer): Promise<{ accountId: string } | undefined>;
+  bySession(digest: Buffer): Promise<{ accountId: string; personId?: string; operator: boolean } | undefined>;
 }
 
 export interface ApiKeyRecord {

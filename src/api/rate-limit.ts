@@ -12,10 +12,12 @@ export interface RateLimits {
   accountWrite: Rate;
   /** Requests without a valid key, per address. */
   unauthenticated: Rate;
+  /** Requests for what anybody may have, per address. */
+  public: Rate;
 }
 
 /** Requests a second: of a key (`read`, `write`, `call`), of an account, of an address without a valid key. */
-export const RATES_PER_SECOND: Readonly<Record<keyof RateLimits, number>> = { read: 100, write: 25, call: 5, accountRead: 400, accountWrite: 100, unauthenticated: 5 };
+export const RATES_PER_SECOND: Readonly<Record<keyof RateLimits, number>> = { read: 100, write: 25, call: 5, accountRead: 400, accountWrite: 100, unauthenticated: 5, public: 50 };
 /** How much may come at once, in seconds of the rate; strangers get ten, for a page loads many things. */
 const BURST_SECONDS = 2;
 const STRANGERS_BURST_SECONDS = 10;
@@ -28,7 +30,7 @@ export function rateLimits(changed: Readonly<Partial<Record<string, number>>> = 
   };
   return {
     read: limit('read'), write: limit('write'), call: limit('call'), accountRead: limit('accountRead'), accountWrite: limit('accountWrite'),
-    unauthenticated: limit('unauthenticated', STRANGERS_BURST_SECONDS),
+    unauthenticated: limit('unauthenticated', STRANGERS_BURST_SECONDS), public: limit('public'),
   };
 }
 
@@ -57,7 +59,7 @@ export class RateLimiter {
   take(name: string, rate: Rate): Verdict {
     const now = this.#clock.now();
     const before = this.#buckets.get(name) ?? { tokens: rate.burst, atMs: now };
-    const filled = Math.min(rate.burst, before.tokens + ((now - before.atMs) / 1000) * rate.perSecond);
+    const filled = Math.min(rate.burst, before.tokens + (Math.max(0, now - before.atMs) / 1000) * rate.perSecond);
     const allowed = filled >= 1;
     const tokens = allowed ? filled - 1 : filled;
     this.#buckets.delete(name);

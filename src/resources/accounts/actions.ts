@@ -6,7 +6,7 @@ import { newId } from '../../db/id.ts';
 import { deleteExpired, existsAccount, findAllowedOrigins, findFirstAccount, findSession, insertAccount, insertSession, insertSignInToken, lockFirstStart, selectAccountForUpdate, takeSignInToken } from './store.ts';
 
 const SIGN_IN_MS = 15 * 60_000;
-const SESSION_MS = 12 * 3_600_000;
+export const SESSION_MS = 12 * 3_600_000;
 export const SESSION_SECONDS = SESSION_MS / 1000;
 
 /** A token that opens one session on the console, once, within 15 minutes. Only its digest is stored. */
@@ -29,9 +29,10 @@ export async function signIn(db: Database, keyring: Keyring, token: string, nowM
 }
 
 /** The account of an open session. */
-export async function findSessionAccount(db: Database, digest: Buffer, nowMs: number): Promise<{ accountId: string } | undefined> {
+export async function findSessionAccount(db: Database, digest: Buffer, nowMs: number): Promise<{ accountId: string; personId?: string; operator: boolean } | undefined> {
   const row = await findSession(db, digest, new Date(nowMs));
-  return row && { accountId: row.account_id };
+  // Without a person: somebody at the machine itself, who can read every secret of it anyway.
+  return row && { accountId: row.account_id, operator: row.operator ?? true, ...(row.person_id === null ? {} : { personId: row.person_id }) };
 }
 
 /** Throws ApiError `account_not_found`. */

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import type { App } from '../../api/app-type.ts';
-import { CSRF_COOKIE, csrfToken, SESSION_COOKIE } from '../../api/authentication.ts';
 import type { AppContext } from '../../context.ts';
-import { SESSION_SECONDS, signIn } from './actions.ts';
+import { signIn } from './actions.ts';
+import { consoleAccountRoutes, openConsoleSession } from './console-routes.ts';
 
 const SignInQuery = Type.Object({ token: Type.String({ minLength: 1, maxLength: 128 }) }, { additionalProperties: false });
 
@@ -10,14 +10,10 @@ const EXPIRED_PAGE = '<!doctype html><meta charset="utf-8"><title>Sign in</title
 
 /** `GET /talk/sign-in?token=…`: the printed address that opens a session and leads to the page. */
 export function accountRoutes(app: App, context: AppContext): void {
-  const secure = context.options.publicUrl.startsWith('https:');
+  consoleAccountRoutes(app, context);
   app.get('/talk/sign-in', { config: { scope: 'public' }, schema: { querystring: SignInQuery } }, async (request, reply) => {
     const session = await signIn(context.db, context.keyring, request.query.token, context.clock.now());
     if (session === undefined) return reply.code(403).type('text/html; charset=utf-8').send(EXPIRED_PAGE);
-    const cookie = { path: '/', sameSite: 'strict', secure, maxAge: SESSION_SECONDS } as const;
-    return reply
-      .setCookie(SESSION_COOKIE, session, { ...cookie, httpOnly: true })
-      .setCookie(CSRF_COOKIE, csrfToken(context.keyring, session), { ...cookie, httpOnly: false })
-      .redirect('/talk', 303);
+    return openConsoleSession(context, reply, session).redirect('/talk', 303);
   });
 }

@@ -44,13 +44,14 @@ export async function takeSignInToken(db: Queryable, digest: Buffer, now: Date):
   return row;
 }
 
-export async function insertSession(db: Queryable, session: { digest: Buffer; accountId: string; createdAt: Date; expiresAt: Date }): Promise<void> {
+export async function insertSession(db: Queryable, session: { digest: Buffer; accountId: string; personId?: string; createdAt: Date; expiresAt: Date }): Promise<void> {
   await db.query('DELETE FROM console_session WHERE expires_at <= $1', [session.createdAt]);
-  await db.query('INSERT INTO console_session (digest, account_id, created_at, expires_at) VALUES ($1, $2, $3, $4)', [session.digest, session.accountId, session.createdAt, session.expiresAt]);
+  await db.query('INSERT INTO console_session (digest, account_id, person_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)', [session.digest, session.accountId, session.personId ?? null, session.createdAt, session.expiresAt]);
 }
 
-export async function findSession(db: Queryable, digest: Buffer, now: Date): Promise<{ account_id: string } | undefined> {
-  const [row] = await db.query<{ account_id: string }>('SELECT account_id FROM console_session WHERE digest = $1 AND expires_at > $2', [digest, now]);
+export async function findSession(db: Queryable, digest: Buffer, now: Date): Promise<{ account_id: string; person_id: string | null; operator: boolean | null } | undefined> {
+  const [row] = await db.query<{ account_id: string; person_id: string | null; operator: boolean | null }>(
+    'SELECT session.account_id, person_id, person.operator FROM console_session AS session LEFT JOIN person ON person.id = person_id WHERE digest = $1 AND expires_at > $2', [digest, now]);
   return row;
 }
 

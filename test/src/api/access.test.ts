@@ -139,7 +139,7 @@ t.test('a database that is away', async (t) => {
 
 t.test('rate limits', async (t) => {
   const rate = (burst: number) => ({ perSecond: 1, burst });
-  const api = await startApiHarness({ rateLimits: { read: rate(3), write: rate(2), call: rate(2), accountRead: rate(5), accountWrite: rate(100), unauthenticated: rate(2) } });
+  const api = await startApiHarness({ rateLimits: { read: rate(3), write: rate(2), call: rate(2), accountRead: rate(5), accountWrite: rate(100), unauthenticated: rate(2), public: rate(3) } });
   t.teardown(() => api.close());
   for (let n = 3; n > 0; n--) t.match(await api.call('GET', '/v1/agents'), { status: 200, headers: { ratelimit: `"read";r=${n - 1};t=${4 - n}` } });
   const refused = await api.call('GET', '/v1/agents');
@@ -150,5 +150,7 @@ t.test('rate limits', async (t) => {
   t.match(await api.call('GET', '/v1/agents', { key: api.account.test }), { status: 200 });
   t.match(await api.call('GET', '/v1/agents', { key: api.account.test }), { status: 200 });
   t.match(await api.call('GET', '/v1/agents', { key: api.account.test }), { status: 429 }, 'the account is at its end before the key');
+  for (const status of [200, 200, 200, 429]) t.match(await api.call('GET', '/openapi.json', { key: null }), { status }, 'what anybody may have');
+  for (let n = 0; n < 10; n++) t.match(await api.call('GET', '/healthz', { key: null }), { status: 200 });
   for (const status of [401, 401, 429]) t.match(await api.call('GET', '/v1/agents', { key: 'wrong' }), { status });
 });

@@ -10,20 +10,20 @@ const KEYS = 80;
 const TRIES_AT_ONCE = 3;
 const GIVE_UP_MS = 45_000;
 
-interface Service { child: ChildProcess; url: string }
+interface ApiProcess { child: ChildProcess; url: string }
 
 /** Whatever a killed process had begun, each key ends with one call, one event's worth of it, and the same answer for everybody who asks. */
 t.test('a service that is killed again and again makes each thing once', { timeout: 120_000 }, async (t) => {
   const database = await createTestDatabase();
   const masterKey = randomBytes(32);
   const api = await startApiHarness({ store: { db: database.db, masterKey } });
-  const services: Service[] = [];
+  const services: ApiProcess[] = [];
   t.teardown(async () => {
     for (const { child } of services) child.kill('SIGKILL');
     await api.close();
     await database.close();
   });
-  const start = async (): Promise<Service> => {
+  const start = async (): Promise<ApiProcess> => {
     const child = fork(new URL('../../support/api-process.ts', import.meta.url), [database.socketDir, database.name, masterKey.toString('hex')], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const [port] = (await once(child, 'message')) as [number];
     return { child, url: `http://127.0.0.1:${port}` };
