@@ -2,7 +2,7 @@ import type { KnownRoute } from '../api/routes-known.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../api/errors.ts';
 import { errorCodesIn } from './components.ts';
 import { headers } from './headers.ts';
-import type { Response } from './open-api.ts';
+import type { Response, Schema } from './open-api.ts';
 import { singular } from './operation-ids.ts';
 
 /** Stated for every operation, 404 for those with an id in the path; other statuses stand under `default`. */
@@ -59,7 +59,7 @@ function codesOf({ method, url, scope, schema, config }: KnownRoute): ErrorCode[
   const hasBody = hasFields(schema['body']) || config.multipart !== undefined;
   const annotated = [schema['body'], schema['querystring'], schema['params']].flatMap(errorCodesIn) as ErrorCode[];
   const groups: [boolean, ErrorCode[]][] = [
-    [hasBody, ['missing_parameter']],
+    [hasBody || (schema['querystring'] as Schema | undefined)?.required !== undefined, ['missing_parameter']],
     [true, ['invalid_parameter', 'unknown_parameter', ...annotated]],
     [lists, ['invalid_cursor', 'conflicting_cursors']],
     [hasBody, ['invalid_json']],

@@ -51,7 +51,7 @@ t.test(`${REQUESTS} requests made from the document, seed ${SEED}`, { timeout: 3
       sent++;
       statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1);
       const fault = judge(entry, { status: answer.statusCode, headers: answer.headers, text: answer.body });
-      if (fault !== undefined) throw new Error(`${answer.statusCode} ${fault}`);
+      if (fault !== undefined) throw new Error(`${answer.statusCode} ${fault} ${answer.statusCode === 500 ? loggedFor(api, answer.headers['request-id']) : ''}`);
       remember(entry, answer.statusCode, answer.body, known);
     }), { numRuns: Math.ceil(REQUESTS / entries.length), seed: SEED, endOnFailure: true });
     slowest.push([Math.round(performance.now() - startedAt), entry.operation.operationId]);
@@ -142,6 +142,11 @@ async function someCursors(api: ApiHarness, document: OpenApiDocument): Promise<
   const lists = Object.entries(document.paths).filter(([path, { get }]) => !path.includes('{') && get?.operationId.startsWith('list') === true).map(([path]) => path);
   const pages = await Promise.all(lists.map((path) => api.call('GET', `${path}?limit=1`)));
   return pages.flatMap(({ body }) => [body.next_cursor, body.previous_cursor]).filter((cursor) => typeof cursor === 'string');
+}
+
+/** What the log knows of a failed request. */
+function loggedFor(api: ApiHarness, requestId: unknown): string {
+  return api.logged.findLast((line) => line.includes(String(requestId)) && line.includes('a request failed'))?.slice(0, 1000) ?? '';
 }
 
 function shown(request: RandomRequest | undefined): string {
