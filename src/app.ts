@@ -6,6 +6,7 @@ import { healthRoutes } from './api/health.ts';
 import { installIdempotency, withEffects } from './api/idempotency.ts';
 import { installMultipart } from './api/multipart.ts';
 import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
+import { compileSerializer } from './api/serialization.ts';
 import { compileValidator } from './api/validation.ts';
 import { installVersions } from './api/versions/install.ts';
 import type { AppContext } from './context.ts';
@@ -64,6 +65,7 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(compileSerializer);
   await app.register(cookie);
   installPlumbing(app, {
     ...failing,

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { ApiError, type ErrorCode, type ErrorOptions } from './errors.ts';
 
@@ -25,10 +25,11 @@ function makeAjv(coerceTypes: boolean): Ajv {
 const strict = makeAjv(false);
 const coercing = makeAjv(true);
 
-/** Fastify's validator: the first thing wrong becomes an ApiError that names it. */
+/** Fastify's validator: the first thing wrong becomes an ApiError that names it. Compiled when first asked: two hundred at once would hold up the start. */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) => {
-  const validate = (httpPart === 'body' ? strict : coercing).compile(schema);
+  let validate: ValidateFunction | undefined;
   return (data: unknown) => {
+    validate ??= (httpPart === 'body' ? strict : coercing).compile(schema);
     const unfit = findUnfit(data);
     if (unfit) return { error: new ApiError('invalid_parameter', unfit.reason, { param: dotted(unfit.path, data) }) };
     if (validate(data)) return { value: data };
