@@ -37,6 +37,7 @@ CREATE TABLE ledger_transaction (
 CREATE UNIQUE INDEX ledger_source_once ON ledger_transaction (source_key);
 CREATE UNIQUE INDEX ledger_sequence ON ledger_transaction (account_id, sequence);
 CREATE INDEX ledger_list ON ledger_transaction (account_id, created_at DESC, id DESC) WHERE type <> 'hold';
+CREATE INDEX ledger_list_by_type ON ledger_transaction (account_id, type, created_at DESC, id DESC) WHERE type <> 'hold';
 
 -- `customer`, `held` and `owed` make up an account's balance; the others are where its money comes from and goes to.
 CREATE TABLE ledger_entry (

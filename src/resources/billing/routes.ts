@@ -11,9 +11,9 @@ import { listTransactionRows, selectBalance } from './ledger-store.ts';
 import { paymentRoutes } from './payment-routes.ts';
 import { allOf, presentBilling, presentPrice, presentTopUp, presentTransaction } from './present.ts';
 import { listPrices } from './prices.ts';
-import { Billing, BillingTransactionList, CreateTopUp, ListTransactions, PriceList, Statement, StatementQuery, TopUp, UpdateBilling } from './schema.ts';
+import { Billing, BillingTransactionList, CreateTopUp, ListTopUps, ListTransactions, PriceList, Statement, StatementQuery, TopUp, TopUpList, UpdateBilling } from './schema.ts';
 import { statementAsCsv, statementOf } from './statements.ts';
-import { selectSettings } from './store.ts';
+import { listTopUpRows, selectSettings } from './store.ts';
 import { createTopUp, requireTopUp, resumeTopUp } from './top-ups.ts';
 
 const read = { scope: 'billing:read' } as const;
@@ -52,7 +52,7 @@ function balanceRoutes(app: App, context: AppContext): void {
   app.get('/v1/billing/prices', { config: read, schema: { summary: 'List prices', description: 'The price book as it holds now, all on one page.', querystring: NoQuery, response: { 200: PriceList } } }, async () =>
     allOf((await listPrices(db, clock.now())).map(presentPrice)));
 
-  app.get('/v1/billing/statements', { config: read, schema: { summary: 'Read a month\'s statement', description: 'JSON, or CSV where `format` or the Accept header asks for it. The running month is as it stands.', querystring: StatementQuery, response: { 200: Statement } } }, async (request, reply) => {
+  app.get('/v1/billing/statements', { config: { ...read, produces: ['text/csv'] }, schema: { summary: 'Read a month\'s statement', description: 'JSON, or CSV where `format` or the Accept header asks for it. The running month is as it stands.', querystring: StatementQuery, response: { 200: Statement } } }, async (request, reply) => {
     const { month, format } = request.query;
     const statement = await statementOf(db, request.principal.accountId, month);
     reply.header('Vary', 'Accept');
@@ -63,12 +63,19 @@ function balanceRoutes(app: App, context: AppContext): void {
 }
 
 function topUpRoutes(app: App, context: AppContext): void {
-  const { db, clock } = context;
+  const { db, clock, keyring } = context;
   const recall: Recall = async ({ principal, resourceId }) => presentTopUp(await resumeTopUp(context, principal, resourceId), clock.now());
 
   app.post('/v1/billing/top-ups', { config: { ...write, recall, errors: ['provider_error', 'payments_not_configured'] }, schema: { summary: 'Buy credit', description: 'Answers the page to pay on. The balance grows when the payment has arrived. In test mode the top-up is paid at once, by nobody, and the balance stays as it is.', querystring: NoQuery, body: CreateTopUp, response: { 201: TopUp } } }, async (request, reply) => {
     const row = await createTopUp(context, request.principal, request.body.amount_micros, request.resourceId);
     return reply.code(201).send(presentTopUp(row, clock.now()));
+  });
+
+  app.get('/v1/billing/top-ups', { config: { ...read, errors: ['invalid_cursor', 'conflicting_cursors'] }, schema: { summary: 'List top-ups', querystring: ListTopUps, response: { 200: TopUpList } } }, async (request) => {
+    const { principal } = request;
+    const page = readPage(keyring, request.query, 'top-ups', principal);
+    const rows = await listTopUpRows(db, principal.accountId, principal.livemode, page);
+    return toPage(keyring, page, rows, (row) => ({ atMs: row.created_at.getTime(), id: row.id }), (row) => presentTopUp(row, clock.now()));
   });
 
   app.get('/v1/billing/top-ups/:id', { config: { ...read, errors: ['top_up_not_found', 'key_mode_mismatch'] }, schema: { summary: 'Read a top-up', params: IdParams, querystring: NoQuery, response: { 200: TopUp } } }, async (request) =>

@@ -91,6 +91,8 @@ export const TopUp = Type.Object({
   created_at: Timestamp,
 });
 export type TopUp = Static<typeof TopUp>;
+export const TopUpList = listOf(TopUp);
+export const ListTopUps = Type.Object({ ...PAGE_PARAMETERS }, closed);
 export const CreateTopUp = Type.Object({ amount_micros: payable('How much credit to buy: 1 to 10 000 USD.') }, closed);
 
 export const StatementQuery = Type.Object({

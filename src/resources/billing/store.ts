@@ -1,3 +1,4 @@
+import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
 
 /** The only SQL on top-ups, the provider's events, billing settings and what calls are charged. */
@@ -27,6 +28,11 @@ export async function insertTopUp(db: Queryable, row: Pick<TopUpRow, 'id' | 'acc
 export async function findTopUp(db: Queryable, accountId: string, id: string): Promise<TopUpRow | undefined> {
   const [row] = await db.query<TopUpRow>('SELECT * FROM top_up WHERE account_id = $1 AND id = $2', [accountId, id]);
   return row;
+}
+
+export function listTopUpRows(db: Queryable, accountId: string, livemode: boolean, page: PageRequest): Promise<TopUpRow[]> {
+  const { sql, values } = pageSql(page, ['account_id = $1', 'livemode = $2'], [accountId, livemode]);
+  return db.query<TopUpRow>(`SELECT * FROM top_up ${sql}`, values);
 }
 
 /** Whoever's it is: for what the provider tells us. */

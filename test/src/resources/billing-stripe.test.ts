@@ -173,6 +173,11 @@ t.test('top-ups', async (t) => {
     t.same((await api.call('GET', `/v1/billing/top-ups/${body.id}`, { key: api.account.test })).body, body);
     t.equal(await balance(), before);
     t.equal(stripe.sessions.size, sessions);
+    t.same((await api.call('GET', '/v1/billing/top-ups', { key: api.account.test })).body.data, [body], 'each mode has its own list');
+    const { body: list } = await api.call('GET', '/v1/billing/top-ups?limit=3');
+    t.match(list, { has_more: true, data: [{ livemode: true }, { livemode: true }, { livemode: true }] });
+    const { body: rest } = await api.call('GET', `/v1/billing/top-ups?limit=100&starting_after=${list.next_cursor}`);
+    t.equal(new Set([...list.data, ...rest.data].map(({ id }) => id)).size, stripe.sessions.size, 'every one is listed once');
     t.same(await db.query('SELECT 1 FROM ledger_transaction WHERE top_up_id = $1', [body.id]), []);
   });
 
