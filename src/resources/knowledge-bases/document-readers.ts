@@ -1,10 +1,7 @@
-import { parse as parseCsv } from 'csv-parse/sync';
-import { convert, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
-import mammoth from 'mammoth';
+import type { FormatCallback, HtmlToTextOptions } from 'html-to-text';
 import { DocumentFault } from './document-fault.ts';
 import type { DocumentFormat } from './document-format.ts';
 import { divideMarkdown, requireTakenLength, type Extracted } from './extracted.ts';
-import { readPdf } from './pdf-reader.ts';
 
 /** Says how much of the document has been read, 0 to 1. */
 export type Progress = (share: number) => void;
@@ -18,14 +15,21 @@ export async function readDocument(format: DocumentFormat, data: Uint8Array<Arra
 
 type Reader = (data: Uint8Array<ArrayBuffer>, progress: Progress) => Extracted | Promise<Extracted>;
 
+/** Each loads its library when it is needed: most documents need one or none. */
 const READERS: Readonly<Record<DocumentFormat, Reader>> = {
-  txt: (data) => divideMarkdown(decode(data)),
-  md: (data) => divideMarkdown(decode(data)),
-  html: (data) => divideMarkdown(htmlToMarkdown(decode(data))),
-  docx: async (data) => divideMarkdown(htmlToMarkdown(await docxToHtml(data))),
+  txt: (data) => divideMarkdown(decodeTaken(data)),
+  md: (data) => divideMarkdown(decodeTaken(data)),
+  html: async (data) => divideMarkdown(await htmlToMarkdown(decode(data))),
+  docx: async (data) => divideMarkdown(await htmlToMarkdown(await docxToHtml(data))),
   csv: (data) => readCsv(decode(data)),
-  pdf: readPdf,
+  pdf: async (data, progress) => (await import('./pdf-reader.ts')).readPdf(data, progress),
 };
+
+function decodeTaken(data: Uint8Array): string {
+  const text = decode(data);
+  requireTakenLength(text.length);
+  return text;
+}
 
 /** UTF-8 or what a byte order mark says; otherwise what an HTML page declares, or Windows-1252. Offsets survive. */
 function decode(data: Uint8Array): string {
@@ -84,11 +88,13 @@ const HTML_OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-function htmlToMarkdown(html: string): string {
+async function htmlToMarkdown(html: string): Promise<string> {
+  const { convert } = await import('html-to-text');
   return storable(convert(html, HTML_OPTIONS)).replace(/ \|[ ]*$/gm, '');
 }
 
 async function docxToHtml(data: Uint8Array): Promise<string> {
+  const { default: mammoth } = await import('mammoth');
   const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
   try {
     return (await mammoth.convertToHtml({ buffer: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }, { convertImage, externalFileAccess: false })).value;
@@ -101,8 +107,8 @@ const MAX_COLUMN_NAME = 100;
 const MAX_RECORD_BYTES = 1024 * 1024;
 
 /** A paragraph a row, each value with its column's name. */
-function readCsv(text: string): Extracted {
-  const rows = csvRows(text);
+async function readCsv(text: string): Promise<Extracted> {
+  const rows = await csvRows(text);
   const [names = [], ...records] = rows;
   const columns = names.map((name, index) => name.trim().slice(0, MAX_COLUMN_NAME) || `column ${index + 1}`);
   let length = 0;
@@ -114,7 +120,8 @@ function readCsv(text: string): Extracted {
   return { text: paragraphs, sections: [{ heading: '', start: 0, end: paragraphs.length }] };
 }
 
-function csvRows(text: string): string[][] {
+async function csvRows(text: string): Promise<string[][]> {
+  const { parse: parseCsv } = await import('csv-parse/sync');
   const firstLine = text.slice(0, text.search(/[\r\n]|$/));
   const delimiter = [',', ';', '\t'].reduce((best, candidate) => (firstLine.split(candidate).length > firstLine.split(best).length ? candidate : best));
   try {

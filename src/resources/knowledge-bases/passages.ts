@@ -9,6 +9,7 @@ const PASSAGE_WORDS = 120;
 const WELL_FILLED_WORDS = 72;
 /** What a passage repeats of the end of the one before, at most. */
 const OVERLAP_WORDS = 25;
+const OVERLAP_CHARACTERS = 300;
 /** Pieces of what has no sentences. */
 const PIECE_WORDS = 40;
 const PIECE_CHARACTERS = 600;
@@ -57,9 +58,16 @@ function* divideSection(text: string, start: number, end: number): Generator<{ s
 }
 
 function overlapOf(units: Unit[]): Unit[] {
+  const end = units.at(-1)?.end ?? 0;
   let words = 0;
-  const kept = units.slice(1).reverse().findIndex((unit) => (words += unit.words) > OVERLAP_WORDS);
-  return kept === -1 ? units.slice(1) : kept === 0 ? [] : units.slice(-kept);
+  let from = units.length;
+  for (let index = units.length - 1; index > 0; index--) {
+    const unit = units[index];
+    words += unit?.words ?? 0;
+    if (!unit || words > OVERLAP_WORDS || end - unit.start > OVERLAP_CHARACTERS) break;
+    from = index;
+  }
+  return units.slice(from);
 }
 
 function total(units: Unit[]): number {

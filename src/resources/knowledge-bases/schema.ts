@@ -3,10 +3,8 @@ import { listOf, PAGE_PARAMETERS } from '../../api/pagination.ts';
 import { Id, Nullable, NullableInteger, NullableString, OneOf, Timestamp } from '../../api/schemas.ts';
 
 const closed = { additionalProperties: false };
-/** PostgreSQL's text has no zero character. */
-const NO_ZERO = '^[^\\u0000]*$';
 const MAX_TEXT = 1024 * 1024;
-const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: NO_ZERO });
+const name = () => Type.String({ minLength: 1, maxLength: 200 });
 
 export const KnowledgeBase = Type.Object({
   id: Type.String(),
@@ -23,7 +21,7 @@ export const KnowledgeBase = Type.Object({
 export type KnowledgeBase = Static<typeof KnowledgeBase>;
 export const KnowledgeBaseList = listOf(KnowledgeBase);
 
-const description = () => Type.Optional(Nullable(Type.String({ maxLength: 1000, pattern: NO_ZERO })));
+const description = () => Type.Optional(Nullable(Type.String({ maxLength: 1000 })));
 export const CreateKnowledgeBase = Type.Object({ name: name(), description: description() }, closed);
 export type CreateKnowledgeBase = Static<typeof CreateKnowledgeBase>;
 export const UpdateKnowledgeBase = Type.Object({ name: Type.Optional(name()), description: description() }, closed);
@@ -52,7 +50,7 @@ export type KnowledgeDocument = Static<typeof KnowledgeDocument>;
 export const KnowledgeDocumentList = listOf(KnowledgeDocument);
 
 export const CreateDocument = Type.Object({
-  title: Type.Optional(Type.String({ minLength: 1, maxLength: 200, pattern: NO_ZERO, description: 'Required with text; otherwise the file\'s name or the address when absent.' })),
+  title: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Required with text; otherwise the file\'s name or the address when absent.' })),
   text: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_TEXT, description: 'Plain text or Markdown.' })),
   url: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, errorCode: 'unsafe_url', description: 'A public http(s) address, fetched once.' })),
 }, { ...closed, description: 'One of text, url and (multipart/form-data) file: txt, md, html, pdf, docx or csv, at most 25 MiB.' });

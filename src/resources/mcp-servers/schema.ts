@@ -4,8 +4,7 @@ import { Json, Nullable, NullableString, NullableTimestamp, OneOf, Timestamp } f
 
 const closed = { additionalProperties: false };
 const MAX_TOOLS = 100;
-/** PostgreSQL's text has no zero character. */
-const name = () => Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000]*$' });
+const name = () => Type.String({ minLength: 1, maxLength: 200 });
 const TRANSPORTS = ['streamable_http', 'sse'] as const;
 
 export const McpTool = Type.Object({
