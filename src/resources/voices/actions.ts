@@ -22,8 +22,8 @@ interface Owner { accountId: string; livemode: boolean }
 export interface VoiceRequest { id: string; body: CreateVoice; uploads: readonly Upload[] | undefined }
 
 /**
- * Clones a voice. What the request holds is refused first, then the account's limit and credit, then the provider; addresses are
- * fetched once nothing but them can fail. Throws ApiError as POST /v1/voices says.
+ * Clones a voice. What the request holds is refused first, then that nobody here can make it, then the account's limit and credit;
+ * addresses are fetched once nothing but them and the provider can fail. Throws ApiError as POST /v1/voices says.
  */
 export async function createVoice(context: VoiceContext, principal: Principal, { id, body, uploads }: VoiceRequest): Promise<VoiceRow> {
   const { db, clock } = context;
@@ -32,13 +32,14 @@ export async function createVoice(context: VoiceContext, principal: Principal, {
   const given = uploads && await inspectAll(provider, uploads.map(({ data }) => data), 'files');
   if (!uploads) await Promise.all((body.audio_urls ?? []).map((url, position) => requireSafeUrl(url, context.guard, `audio_urls[${position}]`)));
   const { accountId, livemode, apiKeyId } = principal;
+  const cloner = requireCloner(context, provider, livemode);
   const voice = { name: body.name, description: body.description ?? null, language: body.language ?? null };
   await watchOver(context, id);
   const place = await reserveVoice(db, { id, accountId, livemode, provider, ...voice, apiKeyId: apiKeyId ?? null, now: new Date(clock.now()) }, context.options.maxVoicesPerAccount);
   if (!place) throw await noPlace(context, id);
-  const { cloner, feeMicros, recordings } = await refusing(context, id, place.again, async () => {
+  const { feeMicros, recordings } = await refusing(context, id, place.again, async () => {
     const fee = await feeOf(context, principal, provider);
-    return { cloner: requireCloner(context, provider, livemode), feeMicros: fee, recordings: given ?? await fetchAll(context, provider, body.audio_urls ?? []) };
+    return { feeMicros: fee, recordings: given ?? await fetchAll(context, provider, body.audio_urls ?? []) };
   });
   return runClone(context, {
     accountId, livemode, apiKeyId, provider, cloner, feeMicros, again: place.again,
@@ -46,8 +47,11 @@ export async function createVoice(context: VoiceContext, principal: Principal, {
   });
 }
 
-async function noPlace({ db, options }: VoiceContext, id: string): Promise<ApiError> {
-  if ((await findAnyVoice(db, id))?.status === 'cleaning') return unavailable('What an earlier attempt left is being cleaned up. Nothing was charged; try again.');
+async function noPlace(context: VoiceContext, id: string): Promise<ApiError> {
+  const { db, options } = context;
+  const row = await findAnyVoice(db, id);
+  if (!row) await giveUp(context, id);
+  if (row?.status === 'cleaning') return unavailable('What an earlier attempt left is being cleaned up. Nothing was charged; try again.');
   return new ApiError('voice_limit_reached', `The account has its ${options.maxVoicesPerAccount} voices; delete one first.`);
 }
 
@@ -83,16 +87,18 @@ export async function previewVoice(context: VoiceContext, owner: Owner, id: stri
 
 /** Throws ApiError 400 for what the schema cannot say. */
 function requireWhatItTakes(provider: VoiceProvider, body: CreateVoice, uploads: readonly Upload[] | undefined): void {
-  const given = uploads ? 'files' : 'audio_urls';
+  if (provider === 'vendor_b') requireForVendorB(body);
   if (uploads && body.audio_urls) throw new ApiError('unknown_parameter', 'A form has files, not audio_urls.', { param: 'audio_urls' });
-  const count = uploads?.length ?? body.audio_urls?.length ?? 0;
+  const given = uploads ? 'files' : 'audio_urls';
+  const count = (uploads ?? body.audio_urls ?? []).length;
   if (count === 0) throw new ApiError('missing_parameter', `${given} is required: at least one recording.`, { param: given });
-  if (provider === 'vendor_b' && body.language === undefined) throw new ApiError('missing_parameter', 'language is required for vendor_b.', { param: 'language' });
-  if (provider === 'vendor_b' && body.remove_background_noise) {
-    throw new ApiError('invalid_parameter', 'remove_background_noise is for vendor_a only.', { param: 'remove_background_noise' });
-  }
   const { maxRecordings } = RECORDING_RULES[provider];
   if (count > maxRecordings) throw new ApiError('too_many_recordings', `${provider} takes ${maxRecordings === 1 ? 'one recording' : `at most ${maxRecordings} recordings`}, not ${count}.`, { param: given });
+}
+
+function requireForVendorB({ language, remove_background_noise: removeNoise }: CreateVoice): void {
+  if (language === undefined) throw new ApiError('missing_parameter', 'language is required for vendor_b.', { param: 'language' });
+  if (removeNoise) throw new ApiError('invalid_parameter', 'remove_background_noise is for vendor_a only.', { param: 'remove_background_noise' });
 }
 
 function requireCloner({ cloning }: VoiceContext, provider: VoiceProvider, livemode: boolean): VoiceCloner {

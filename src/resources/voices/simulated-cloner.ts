@@ -23,7 +23,7 @@ export class SimulatedCloner implements VoiceCloner {
     return Promise.resolve(idOf(reference));
   }
 
-  find(reference: string): Promise<string | undefined> {
+  find(reference: string): Promise<string> {
     return Promise.resolve(idOf(reference));
   }
 

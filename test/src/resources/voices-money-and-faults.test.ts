@@ -77,7 +77,7 @@ t.test('money, limits and faults', async (t) => {
       return meeting.promise;
     };
     const answers = await Promise.all([one.clone(), one.clone()]);
-    t.same(answers.map(({ status }) => status).sort(), [201, 402]);
+    t.same(answers.map(({ status }) => status).sort((a, b) => a - b), [201, 402]);
     t.match(answers.find(({ status }) => status === 402)?.body, { error: { type: 'insufficient_credits', code: 'insufficient_credits' } });
     t.equal(await one.clonesPaidFor(), 1);
     t.equal(provider.clones.size, made + 1, 'the clone that could not be paid for is deleted again');
@@ -100,7 +100,7 @@ t.test('money, limits and faults', async (t) => {
     const one = await payer(10);
     const asked = provider.requests.length;
     const answers = await Promise.all(Array.from({ length: 6 }, () => one.clone()));
-    t.same(answers.map(({ status }) => status).sort(), [201, 201, 201, 409, 409, 409], 'six at once take three places');
+    t.same(answers.map(({ status }) => status).sort((a, b) => a - b), [201, 201, 201, 409, 409, 409], 'six at once take three places');
     t.same([provider.requests.length - asked, await one.clonesPaidFor()], [3, 3]);
     t.match(await one.clone(), full);
     t.match(await postVoice(api, { key: one.account.test, files: [speech] }), { status: 201 }, 'test mode has places of its own');

@@ -189,7 +189,7 @@ t.test('voices are listed, read, deleted and heard', async (t) => {
   });
 
   t.test('two deletions at once', async (t) => {
-    const statuses = (await Promise.all([1, 2].map(() => api.call('DELETE', `/v1/voices/${ids[2]}`)))).map(({ status }) => status).sort();
+    const statuses = (await Promise.all([1, 2].map(() => api.call('DELETE', `/v1/voices/${ids[2]}`)))).map(({ status }) => status);
     t.ok(statuses.every((status) => status === 200 || status === 404) && statuses.includes(200), String(statuses));
   });
 });
@@ -219,7 +219,8 @@ t.test('test mode is simulated and free, with the same checks', async (t) => {
 t.test('a simulated voice without speech at hand', async (t) => {
   const silent = new SimulatedCloner();
   await t.rejects(silent.preview(await silent.find('a'.repeat(24)), 'Hello', new AbortController().signal), { name: 'CloningError', refused: true });
-  t.equal(await silent.find('a'), await silent.find('a'), 'the same for the same');
-  t.match(embeddedVoiceOf(await silent.find('a')), /^(rms|slt|awb|kal16)$/);
+  const id = await silent.find('a');
+  t.equal(id, await silent.find('a'), 'the same for the same');
+  t.match(embeddedVoiceOf(id), /^(rms|slt|awb|kal16)$/);
   t.equal(embeddedVoiceOf('provider-voice-1'), undefined);
 });
