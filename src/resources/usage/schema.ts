@@ -4,7 +4,7 @@ import { DateTime, Id, NullableString, OneOf, Timestamp } from '../../api/schema
 import { COMPONENTS, PRICE_UNITS, USAGE_UNITS } from '../billing/units.ts';
 
 const closed = { additionalProperties: false };
-export const Money = (description: string) => Type.Integer({ description: `${description} Micro-USD: 1 000 000 is 1.00 USD.` });
+const money = (description: string) => Type.Integer({ description: `${description} Micro-USD: 1 000 000 is 1.00 USD.` });
 
 export const UsageRecord = Type.Object({
   id: Type.String(),
@@ -19,8 +19,8 @@ export const UsageRecord = Type.Object({
   unit: OneOf(USAGE_UNITS, { description: 'The finest measure: what `quantity` counts.' }),
   quantity: Type.Integer(),
   price_unit: OneOf(PRICE_UNITS, { description: 'What `unit_price_micros` buys one of.' }),
-  unit_price_micros: Money('The price when it was used.'),
-  amount_micros: Money('quantity × price, rounded half up, once.'),
+  unit_price_micros: money('The price when it was used.'),
+  amount_micros: money('quantity × price, rounded half up, once.'),
   source: OneOf(['vendor', 'measured', 'estimated'], { description: 'Whose figure the quantity is.' }),
   occurred_at: Timestamp,
 });
@@ -53,10 +53,10 @@ export const UsageSummary = Type.Object({
   group_by: OneOf(GROUP_BY),
   from: Timestamp,
   to: Timestamp,
-  amount_micros: Money('Everything in this time.'),
+  amount_micros: money('Everything in this time.'),
   data: Type.Array(Type.Object({
     key: Type.Union([Type.String(), Type.Null()], { description: 'The day, component, model, or the id of the agent or campaign; null: of none.' }),
-    amount_micros: Money('Everything in this group.'),
+    amount_micros: money('Everything in this group.'),
     records: Type.Integer({ description: 'How many usage records.' }),
     quantities: Type.Array(Type.Object({ unit: OneOf(USAGE_UNITS), quantity: Type.Integer() })),
   })),
