@@ -58,6 +58,11 @@ export async function selectDeliveries(db: Queryable, accountId: string, status:
   return db.query<DeliveryRow>(`SELECT * FROM webhook_delivery ${sql}`, values);
 }
 
+export async function findDelivery(db: Queryable, accountId: string, id: string): Promise<DeliveryRow | undefined> {
+  const [row] = await db.query<DeliveryRow>('SELECT * FROM webhook_delivery WHERE account_id = $1 AND id = $2', [accountId, id]);
+  return row;
+}
+
 /** The version that the account's oldest key was made with. */
 export async function firstKeyVersion(db: Queryable, accountId: string): Promise<string | undefined> {
   const [row] = await db.query<{ service_version: string }>('SELECT service_version FROM api_key WHERE account_id = $1 ORDER BY created_at, id LIMIT 1', [accountId]);

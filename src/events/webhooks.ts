@@ -57,11 +57,11 @@ export class Webhooks implements EventSink {
     for (const event of this.#pending) if (event.data['id'] === objectId) this.#pending.delete(event);
   }
 
-  /** One sample now, whatever the switch and the subscription say; the same code path as a real event. Undefined: no url is set. */
-  async test(event: AccountEvent): Promise<DeliveryRow | undefined> {
+  /** One sample now, whatever the switch and the subscription say; the same code path as a real event. `id` names its record. Undefined: no url is set. */
+  async test(event: AccountEvent, id = newId()): Promise<DeliveryRow | undefined> {
     const config = await readConfig(this.#options.db, this.#options.keyring, event.accountId);
     if (config.url === null) return undefined;
-    return this.#attempt(event, await this.#payload(event, new Date(this.#timers.now())), config.url, config.secret, 1, false);
+    return this.#attempt(event, await this.#payload(event, new Date(this.#timers.now())), config.url, config.secret, 1, { id, retries: false });
   }
 
   /** Ends pending retries and waits for what is on its way. */
@@ -102,7 +102,7 @@ export class Webhooks implements EventSink {
     const taken = this.#queue.add(new URL(url).host, async () => {
       try {
         if (!this.#pending.has(event)) return;
-        const row = await this.#attempt(event, body, url, config.secret, attempt, true);
+        const row = await this.#attempt(event, body, url, config.secret, attempt, { id: newId(), retries: true });
         if (row.will_retry) this.#retryLater(event, body, attempt);
         else this.#pending.delete(event);
       } catch (error) {
@@ -129,9 +129,8 @@ export class Webhooks implements EventSink {
     this.#retries.add(timer);
   }
 
-  async #attempt(event: AccountEvent, body: string, url: string, secret: string | undefined, attempt: number, retries: boolean): Promise<DeliveryRow> {
+  async #attempt(event: AccountEvent, body: string, url: string, secret: string | undefined, attempt: number, { id, retries }: { id: string; retries: boolean }): Promise<DeliveryRow> {
     const at = new Date(this.#timers.now());
-    const id = newId();
     const post = this.#options.post ?? postWebhook;
     const result = await post({ url, body, secret, event: event.event, attempt, deliveryId: id, at }, this.#options.guard, this.#timers.now);
     const row: DeliveryRow = {

@@ -1,10 +1,12 @@
 import { ApiError } from '../../api/errors.ts';
+import { noteEffect } from '../../api/idempotency.ts';
 import type { Principal } from '../../api/principal.ts';
 import { newToken } from '../../api/secrets.ts';
 import type { AppContext } from '../../context.ts';
+import type { Queryable } from '../../db/database.ts';
 import { newId } from '../../db/id.ts';
 import type { EventId } from '../../events/event.ts';
-import { readConfig, writeConfig, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
+import { findDelivery, readConfig, writeConfig, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
 import { lockAccount } from '../accounts/actions.ts';
 import type { UpdateWebhook } from './schema.ts';
 
@@ -40,13 +42,24 @@ export async function rotateWebhookSecret(context: AppContext, accountId: string
   return secret;
 }
 
-/** Sends one sample now. Throws ApiError `webhook_not_configured`. */
-export async function testWebhook(context: AppContext, principal: Principal, event: EventId): Promise<DeliveryRow> {
+/** Sends one sample now; `id` names its record. Throws ApiError `webhook_not_configured`. */
+export async function testWebhook(context: AppContext, principal: Principal, event: EventId, id: string): Promise<DeliveryRow> {
+  const notConfigured = new ApiError('webhook_not_configured', 'Set a url with PATCH /v1/webhook first.');
+  const { url } = await readConfig(context.db, context.keyring, principal.accountId);
+  if (url === null) throw notConfigured;
+  await noteEffect(context.db);
   const row = await context.webhooks.test({
     event, accountId: principal.accountId, livemode: principal.livemode, test: true, eventKey: `test:${newId()}`,
     data: { id: '0'.repeat(24), object: 'sample', note: 'A sample sent by POST /v1/webhook/test.' },
-  });
-  if (!row) throw new ApiError('webhook_not_configured', 'Set a url with PATCH /v1/webhook first.');
+  }, id);
+  if (!row) throw notConfigured;
+  return row;
+}
+
+/** What an earlier test found. Throws ApiError `service_unavailable` when the process died before it could write that down. */
+export async function requireTest(db: Queryable, principal: Principal, id: string): Promise<DeliveryRow> {
+  const row = await findDelivery(db, principal.accountId, id);
+  if (!row) throw new ApiError('service_unavailable', 'The service was restarted while the sample was on its way, so its answer is not known. Send another with a new Idempotency-Key.');
   return row;
 }
 

@@ -4,7 +4,7 @@ import { iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { DELIVERY_MONTHS, selectDeliveries, type DeliveryRow, type WebhookConfig } from '../../events/webhook-store.ts';
 import { monthsAgo } from '../../jobs/retention.ts';
-import { changeWebhook, readWebhook, rotateWebhookSecret, testWebhook } from './actions.ts';
+import { changeWebhook, readWebhook, requireTest, rotateWebhookSecret, testWebhook } from './actions.ts';
 import { ListDeliveries, TestWebhook, UpdateWebhook, Webhook, WebhookDelivery, WebhookDeliveryList, WebhookSecret } from './schema.ts';
 
 /** `/v1/webhook`: where the account's events go, and how that went. */
@@ -31,8 +31,8 @@ export function webhookRoutes(app: App, context: AppContext): void {
     return toPage(keyring, page, rows, (row) => ({ atMs: row.occurred_at.getTime(), id: row.id }), presentDelivery);
   });
 
-  app.post('/v1/webhook/test', { config: { ...write, recall: 'no_effect', errors: ['webhook_not_configured'] }, schema: { summary: 'Send a sample event', description: 'Sends one sample now, with fake data and `test: true`, whatever `enabled` and `events` say, and answers how it went.', querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
-    presentDelivery(await testWebhook(context, request.principal, request.body.event)));
+  app.post('/v1/webhook/test', { config: { ...write, recall: async ({ principal, resourceId }) => presentDelivery(await requireTest(db, principal, resourceId)), errors: ['webhook_not_configured'] }, schema: { summary: 'Send a sample event', description: 'Sends one sample now, with fake data and `test: true`, whatever `enabled` and `events` say, and answers how it went.', querystring: NoQuery, body: TestWebhook, response: { 200: WebhookDelivery } } }, async (request) =>
+    presentDelivery(await testWebhook(context, request.principal, request.body.event, request.resourceId)));
 }
 
 function present({ url, enabled, events, secret }: WebhookConfig): Webhook {
