@@ -26,7 +26,7 @@ interface Definition {
 }
 
 const COMPOSED = ['stt', 'llm', 'tts'] as const;
-const INDIAN = ['bn', 'en', 'gu', 'hi', 'kn', 'ml', 'mr', 'od', 'pa', 'ta', 'te'];
+const INDIAN = ['bn', 'en', 'gu', 'hi', 'kn', 'ml', 'mr', 'or', 'pa', 'ta', 'te'];
 const HEALTHY: HealthFigures = { state: 'healthy', errorRate: 0, p95Ms: null };
 const SPEED: Range = { min: 0.5, max: 2, default: 1 };
 

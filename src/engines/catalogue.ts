@@ -34,12 +34,7 @@ export function configuredLlmId(model: string): string {
   return `openai-compatible/${model}`;
 }
 
-/** Whether `model` can serve as `component`; `configuredLlm` is the bare model name of the OpenAI-compatible endpoint, if any. */
-export function isKnownModel(component: EngineComponent, model: string, configuredLlm?: string): boolean {
-  return knownModels(component, configuredLlm).includes(model);
-}
-
-/** Every model id that can serve as `component`. */
+/** Every model id that can serve as `component`; `configuredLlm` is the bare model name of the OpenAI-compatible endpoint, if any. */
 export function knownModels(component: EngineComponent, configuredLlm?: string): string[] {
   const known = ENGINE_MODELS.filter((entry) => entry.component === component).map((entry) => entry.model);
   if (component === 'llm' && configuredLlm !== undefined) known.push(configuredLlmId(configuredLlm));

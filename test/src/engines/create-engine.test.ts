@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import t from 'tap';
-import { DEFAULT_VOICE, ENGINE_MODELS, isKnownModel } from '../../../src/engines/catalogue.ts';
+import { DEFAULT_VOICE, ENGINE_MODELS, knownModels } from '../../../src/engines/catalogue.ts';
 import { createEngines } from '../../../src/engines/create-engine.ts';
 import { FLITE_DEFAULT_VOICE, FLITE_MODEL, FLITE_VOICES } from '../../../src/engines/local/flite-tts.ts';
 import { MOONSHINE_MODEL } from '../../../src/engines/local/moonshine-stt.ts';
@@ -20,9 +20,9 @@ t.test('the catalogue and the engines name the same models', async (t) => {
 });
 
 t.test('what is known depends on what is configured', (t) => {
-  t.ok(isKnownModel('tts', 'local/flite'));
-  t.notOk(isKnownModel('stt', 'local/flite'));
-  t.notOk(isKnownModel('llm', 'openai-compatible/small'));
-  t.ok(isKnownModel('llm', 'openai-compatible/small', 'small'));
+  t.same(knownModels('tts'), ['local/flite']);
+  t.same(knownModels('stt'), ['local/moonshine-tiny-en']);
+  t.same(knownModels('llm'), ['local/offline-agent']);
+  t.same(knownModels('llm', 'small'), ['local/offline-agent', 'openai-compatible/small']);
   t.end();
 });

@@ -89,14 +89,13 @@ t.test('cloning with a form', async (t) => {
   });
 
   t.test('how large they are', async (t) => {
-    const large = (bytes: number): Buffer => noiseWav((bytes - 44) / 2 / 48_000, 48_000);
-    t.equal(large(10 * MB).length, 10 * MB);
-    t.equal((await postVoice(api, { files: [large(10 * MB)] })).status, 201, '10 MB');
-    const over = Buffer.concat([large(10 * MB), Buffer.alloc(1)]);
+    const large = noiseWav((10 * MB - 44) / 2 / 48_000, 48_000);
+    t.equal(large.length, 10 * MB);
+    const over = Buffer.concat([large, Buffer.alloc(1)]);
     t.match(await postVoice(api, { files: [speech, over] }), { status: 413, body: { error: { type: 'invalid_request_error', code: 'recording_too_large', param: /^files/ } } }, 'and one byte');
     t.equal(provider.requests.some(({ recordings }) => recordings.some(({ data }) => data.length > 10 * MB)), false);
-    const parts = Array.from({ length: 5 }, () => large(10 * MB));
-    t.equal((await postVoice(api, { files: parts })).status, 201, 'five of them');
+    const parts = Array.from({ length: 5 }, () => large);
+    t.equal((await postVoice(api, { files: parts })).status, 201, 'five of 10 MB');
     const { contentType, body } = form(VOICE, parts);
     const stuffed = Buffer.concat([Buffer.alloc(5 * MB, '\r\n'), body]);
     const answer = await api.app.inject({ method: 'POST', url: '/v1/voices', headers: { authorization: `Bearer ${api.account.live}`, 'content-type': contentType }, payload: stuffed });
