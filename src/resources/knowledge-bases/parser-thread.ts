@@ -63,10 +63,11 @@ function watchMemory(worker: Worker, limits: ParserLimits, signal: AbortSignal, 
   const timer = setInterval(() => {
     if (looking) return;
     looking = true;
-    worker.getHeapStatistics().then((heap) => {
-      looking = false;
-      if (heap.used_heap_size + heap.external_memory > limits.memoryBytes) exceeded();
-    }, () => undefined);
+    void worker.getHeapStatistics()
+      .then((heap) => { if (heap.used_heap_size + heap.external_memory > limits.memoryBytes) exceeded(); })
+      // It has not begun yet, or has ended.
+      .catch(() => undefined)
+      .finally(() => { looking = false; });
   }, MEMORY_LOOK_MS);
   signal.addEventListener('abort', () => clearInterval(timer));
 }
