@@ -16,6 +16,7 @@ import type { CallFeed } from './resources/calls/call-feed.ts';
 import type { RequireCredit } from './resources/calls/credit.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import type { LiveCalls } from './resources/calls/live-calls.ts';
+import type { RecordingEncoder } from './resources/calls/recording-encoder.ts';
 import type { RecordingStorage } from './resources/calls/recording-storage.ts';
 import type { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
 
@@ -35,6 +36,8 @@ export interface AppContext {
   engines: EngineCatalogue & EngineOffer;
   cloning: Cloning;
   recordings: RecordingStorage;
+  /** Absent: the machine's ffmpeg, where there is one. */
+  recordingEncoder?: RecordingEncoder;
   /** What followers of a live call hear. */
   callFeed: CallFeed;
   /** Asked before every call; absent: calls cost nothing. */

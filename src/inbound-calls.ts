@@ -20,7 +20,7 @@ export async function routeInboundCall(context: AppContext, call: { sourceAddres
       const records = resolved.recording.enabled;
       const callId = await orRefused(createInboundCall(context, {
         accountId, livemode, agent: { id: agent.id, version: agent.version }, from, to, sipCallId,
-        phoneNumberId: number.id, sipTrunkId: trunk.id, ...(records ? { recordingChannels: 'stereo' } : {}),
+        phoneNumberId: number.id, sipTrunkId: trunk.id, ...(records ? { recordingChannels: resolved.recording.channels } : {}),
       }));
       if (typeof callId !== 'string') return callId;
       if (resolved.unresolved.length > 0) {

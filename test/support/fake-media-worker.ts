@@ -15,6 +15,12 @@ function open(callId: string, behaviour: string): void {
   else post({ type: 'opened', callId, rtpPort: 4000 });
 }
 
+/** A call that is told to say `end` ends instead of answering. */
+function obey({ callId, number, command }: Extract<ToWorker, { type: 'command' }>): void {
+  if (command.kind === 'say' && command.text === 'end') post({ type: 'ended', callId, reason: 'agent_hangup', summary });
+  else post({ type: 'commandDone', callId, number, outcome: command.kind === 'dtmf' ? 'not_possible' : 'done' });
+}
+
 control.on('message', (message: ToWorker) => {
   switch (message.type) {
     case 'ping':
@@ -28,11 +34,7 @@ control.on('message', (message: ToWorker) => {
     case 'hangUp':
       if (calls.delete(message.callId)) post({ type: 'ended', callId: message.callId, reason: message.reason, summary });
       break;
-    case 'command':
-      // A call that is told to say nothing more ends instead of answering.
-      if (message.command.kind === 'say' && message.command.text === 'end') post({ type: 'ended', callId: message.callId, reason: 'agent_hangup', summary });
-      else post({ type: 'commandDone', callId: message.callId, number: message.number, outcome: message.command.kind === 'dtmf' ? 'not_possible' : 'done' });
-      break;
+    case 'command': obey(message); break;
     case 'media': break;
     case 'close':
       for (const callId of calls) post({ type: 'ended', callId, reason: 'service_shutdown', summary });

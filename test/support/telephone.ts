@@ -1,12 +1,14 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { encodePcmu } from '../../media/codec/g711.ts';
-import { buildRtp } from '../../media/rtp/packet.ts';
+import { DtmfReceiver } from '../../media/rtp/dtmf.ts';
+import { buildRtp, emptyRtpPacket, parseRtp } from '../../media/rtp/packet.ts';
 import { header, request, responseTo, toTag, udpPeer, type Peer } from '../sip/support/sip-peer.ts';
 
 const FRAME_MS = 20;
 const FRAME_SAMPLES = 160;
 const MAX_LATE_MS = 60;
+const KEYS = 101;
 const QUIET = new Uint8Array(FRAME_SAMPLES).fill(0xff);
 
 interface Dialog { fromTag: string; toTag: string; uri: string }
@@ -22,6 +24,8 @@ export class Telephone {
   readonly callId: string;
   /** RTP packets that came. */
   received = 0;
+  /** Keys that came as telephone-events, in order. */
+  keys = '';
   readonly #sip: Peer;
   readonly #dialog: Dialog;
   readonly #ssrc = 0x5157;
@@ -29,17 +33,21 @@ export class Telephone {
   #words: Uint8Array[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** Calls and resolves once answered. Throws when it is not. */
-  static async call(to: { sipPort: number; number: string; caller: string }): Promise<Telephone> {
+  /** Calls and resolves once answered. Throws when it is not. `takesKeys`: it offers telephone-event too. */
+  static async call(to: { sipPort: number; number: string; caller: string; takesKeys?: boolean }): Promise<Telephone> {
     const sip = await udpPeer({ port: to.sipPort });
     const rtp = createSocket('udp4');
     rtp.bind(0, '127.0.0.1');
     await once(rtp, 'listening');
     const uri = `sip:${to.number}@127.0.0.1:${to.sipPort}`;
-    const body = ['v=0', 'o=caller 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', `m=audio ${rtp.address().port} RTP/AVP 0`, ''].join('\r\n');
+    const body = ['v=0', 'o=caller 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0', `m=audio ${rtp.address().port} RTP/AVP 0${to.takesKeys ? ` ${KEYS}` : ''}`, ...(to.takesKeys ? [`a=rtpmap:${KEYS} telephone-event/8000`] : []), ''].join('\r\n');
     const callId = `${to.caller}-${sip.port}`;
     sip.send(request(sip, 'INVITE', { callId, uri, body, fromTag: to.caller }));
-    const answer = await sip.next('SIP/2.0 200');
+    const answer = await sip.next('SIP/2.0 200').catch(async (error: unknown) => {
+      rtp.close();
+      await sip.close();
+      throw error;
+    });
     const dialog = { fromTag: to.caller, toTag: toTag(answer), uri: /<([^>]+)>/.exec(header(answer, 'Contact') ?? '')?.[1] ?? uri };
     sip.send(request(sip, 'ACK', { callId, ...dialog }));
     return new Telephone(sip, rtp, callId, dialog, Number(/^m=audio (\d+) /m.exec(answer)?.[1]));
@@ -51,7 +59,12 @@ export class Telephone {
     this.callId = callId;
     this.#dialog = dialog;
     this.remotePort = remotePort;
-    rtp.on('message', () => this.received++);
+    const keys = new DtmfReceiver((digit) => { this.keys += digit; });
+    rtp.on('message', (bytes) => {
+      this.received++;
+      const packet = parseRtp(bytes, emptyRtpPacket());
+      if (packet?.payloadType === KEYS) keys.packet(packet.timestamp, bytes, packet.payloadStart, packet.payloadEnd, performance.now());
+    });
     rtp.on('error', () => undefined);
     this.#run();
   }

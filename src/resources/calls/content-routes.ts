@@ -21,7 +21,7 @@ const MEDIA_TYPES = { mp3: 'audio/mpeg', ogg: 'audio/ogg' };
 /** What was said, heard and decided in a call. */
 export function callContentRoutes(app: App, context: AppContext): void {
   const { db } = context;
-  const encoder = new RecordingEncoder();
+  const encoder = context.recordingEncoder ?? new RecordingEncoder();
 
   app.get('/v1/calls/:id/transcript', { config: READ, schema: { summary: 'Get a transcript', params: IdParams, querystring: NoQuery, response: { 200: Transcript } } }, async ({ params, principal }) => {
     const { id } = await requireCall(db, principal, params.id);
@@ -43,8 +43,9 @@ export function callContentRoutes(app: App, context: AppContext): void {
     config: { ...READ, errors: [...READ.errors, 'recording_not_found', 'range_not_satisfiable', 'encoder_unavailable'], produces: ['audio/wav', 'audio/mpeg', 'audio/ogg'] },
     schema: { summary: 'Get a recording', params: IdParams, querystring: RecordingQuery },
   }, async ({ params, query, principal, headers, method }, reply) => {
-    const { id, ended_at } = await requireCall(db, principal, params.id);
-    const { format = 'wav', channel } = query;
+    const { id, ended_at, recording_channels } = await requireCall(db, principal, params.id);
+    // Both sides are kept apart always; an agent that records in mono is heard in mono.
+    const { format = 'wav', channel = recording_channels === 'mono' ? 'mix' : undefined } = query;
     const recording = await storedRecording(context, id, ended_at !== null);
     if (format === 'wav') return sendRecording(reply, headers.range, { ...(channel === undefined ? recording : await pickChannel(context, id, recording, channel)), name: `${id}.wav` });
     return sendEncoded(reply, { id, format, channel, recording, headOnly: method === 'HEAD' });

@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox';
 import { ApiError } from '../../api/errors.ts';
-import type { AgentRow } from '../agents/actions.ts';
 import type { EngineCatalogue } from '../agents/engine-catalogue.ts';
 import { Overrides, VoiceInput, type Voice } from '../agents/schema.ts';
 import { resolveAgentSpec, type AgentForCall, type ResolveOptions } from '../agents/spec.ts';
@@ -13,14 +12,17 @@ export const CallOverrides = Type.Object({ ...Overrides.properties, voice: Type.
 export type CallOverrides = Static<typeof CallOverrides>;
 
 /**
- * The agent as a call uses it. Throws ApiError `conflicting_voice`, `unknown_model` (of an overridden voice), or
- * `unsupported_language` when no engine can be relied on for the agent's language.
+ * The agent as a call uses it; `param` names it in the request. Throws ApiError `conflicting_voice`, `unknown_model` (of an
+ * overridden voice, or a realtime model, which no engine here runs), or `unsupported_language` when no engine can be relied on
+ * for the agent's language.
  */
-export function resolveForCall(engines: EngineCatalogue, row: AgentRow, options: Omit<ResolveOptions, 'overrides'> & { overrides?: CallOverrides | undefined }): AgentForCall {
+export function resolveForCall(engines: EngineCatalogue, row: Parameters<typeof resolveAgentSpec>[0], options: Omit<ResolveOptions, 'overrides'> & { overrides?: CallOverrides | undefined }, param = 'agent_id'): AgentForCall {
   const { overrides: { voice, ...overrides } = {}, ...rest } = options;
   const definition = voice ? { ...row.definition, voice: overrideVoice(row.definition.voice, voice, overrides.language ?? row.definition.language, engines) } : row.definition;
+  const { realtime } = definition.voice;
+  if (realtime) throw new ApiError('unknown_model', `No engine here holds calls with the realtime model ${realtime.model}. Give the agent a composed voice.`, { param });
   const resolved = resolveAgentSpec({ ...row, definition }, { ...rest, overrides });
-  requireLanguage(engines, resolved);
+  requireLanguage(engines, resolved, param);
   return resolved;
 }
 
@@ -43,7 +45,7 @@ function overrideVoice(own: Voice, given: VoiceInput, language: string, engines:
   }
 }
 
-function requireLanguage(engines: EngineCatalogue, { agent }: AgentForCall): void {
+function requireLanguage(engines: EngineCatalogue, { agent }: AgentForCall, param: string): void {
   if (engines.speaks('stt', agent.stt.model, agent.language) && engines.speaks('tts', agent.tts.model, agent.language)) return;
-  throw new ApiError('unsupported_language', `Neither ${agent.stt.model} nor ${agent.tts.model} can be relied on for ${agent.language}. Choose another model or language for the agent.`, { param: 'agent_id' });
+  throw new ApiError('unsupported_language', `Neither ${agent.stt.model} nor ${agent.tts.model} can be relied on for ${agent.language}. Choose another model or language for the agent.`, { param });
 }

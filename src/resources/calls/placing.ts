@@ -53,7 +53,7 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
     const { variables = {}, overrides } = body;
     const resolved = resolveForCall(context.engines, agent, {
       variables, overrides, lead, maxDurationSeconds: body.max_duration_seconds, now: new Date(context.clock.now()), phoneNumber: body.to,
-    });
+    }, options.agentParam);
     await admitCall(context, transaction, {
       callId: options.id, accountId: placer.accountId, livemode: placer.livemode, direction: 'outbound', agentId: agent.id, maxCostMicros: body.max_cost_micros,
     });
@@ -95,7 +95,7 @@ async function write(context: AppContext, db: Queryable, { placer, body, options
     agentId: agent.id, agentVersion: agent.version, phoneNumberId: line.phoneNumberId, sipTrunkId: line.sipTrunkId, from: line.from, to: body.to,
     leadId: body.lead_id, campaignId: options.campaignId, apiKeyId: placer.apiKeyId, metadata: body.metadata ?? {}, variables: body.variables ?? {},
     overrides: body.overrides, ringTimeoutMs: body.ring_timeout_ms ?? RING_TIMEOUT_MS, maxDurationSeconds: body.max_duration_seconds, maxCostMicros: body.max_cost_micros,
-    test: options.test ?? false, createdAt, ...(resolved.recording.enabled ? { recordingChannels: 'stereo' } : {}),
+    test: options.test ?? false, createdAt, ...(resolved.recording.enabled ? { recordingChannels: resolved.recording.channels } : {}),
   });
   if (resolved.unresolved.length === 0) return;
   await insertLogEntry(db, options.id, { at: createdAt, source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });

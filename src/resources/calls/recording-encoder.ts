@@ -11,6 +11,8 @@ export interface RecordingEncoderOptions {
   atOnce?: number;
   /** A recording that takes longer is cut. */
   withinMs?: number;
+  /** Folders where ffmpeg is looked for. */
+  path?: string;
 }
 
 const OUTPUT = {
@@ -24,11 +26,13 @@ const LOWEST_PRIORITY = 19;
 export class RecordingEncoder {
   readonly #atOnce: number;
   readonly #withinMs: number;
+  readonly #path: string;
   #running = 0;
 
-  constructor({ atOnce = 2, withinMs = 300_000 }: RecordingEncoderOptions = {}) {
+  constructor({ atOnce = 2, withinMs = 300_000, path = '/usr/local/bin:/usr/bin:/bin' }: RecordingEncoderOptions = {}) {
     this.#atOnce = atOnce;
     this.#withinMs = withinMs;
+    this.#path = path;
   }
 
   get running(): number {
@@ -40,7 +44,7 @@ export class RecordingEncoder {
     if (this.#running >= this.#atOnce) throw new ApiError('service_unavailable', 'As many recordings as this installation encodes at once are being encoded; try again in a moment.', { retryAfterSeconds: 5 });
     this.#running++;
     try {
-      const encoder = await start(format, sound);
+      const encoder = await start(format, sound, this.#path);
       return this.#join(encoder, pcm());
     } catch (error) {
       this.#running--;
@@ -68,11 +72,11 @@ export class RecordingEncoder {
   }
 }
 
-/** Resolves with a running ffmpeg. Its arguments hold nothing that a request said. */
-async function start(format: 'mp3' | 'ogg', { sampleRate, channels }: { sampleRate: number; channels: number }): Promise<Encoder> {
+/** Resolves with a running ffmpeg. Its arguments hold nothing that a request said, its environment nothing of ours. */
+async function start(format: 'mp3' | 'ogg', { sampleRate, channels }: { sampleRate: number; channels: number }, path: string): Promise<Encoder> {
   const input = ['-f', 's16le', '-ar', String(sampleRate), '-ac', String(channels), '-i', 'pipe:0'];
   const encoder = spawn('ffmpeg', ['-hide_banner', '-loglevel', 'quiet', '-nostdin', ...input, '-map_metadata', '-1', ...OUTPUT[format], 'pipe:1'], {
-    stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: { PATH: process.env['PATH'] },
+    stdio: ['pipe', 'pipe', 'ignore'], cwd: '/', env: { PATH: path },
   });
   encoder.stdin.on('error', () => undefined);
   try {

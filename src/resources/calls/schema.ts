@@ -128,7 +128,7 @@ export const RECORDING_FORMATS = ['wav', 'mp3', 'ogg'] as const;
 export type RecordingFormat = (typeof RECORDING_FORMATS)[number];
 export const RecordingQuery = Type.Object({
   format: Type.Optional(OneOf(RECORDING_FORMATS, { description: 'wav (the default): 16 kHz PCM16, answers range requests. mp3 and ogg (Opus) are encoded as they are sent.' })),
-  channel: Type.Optional(OneOf(CHANNELS, { description: 'One side alone, or both mixed into one channel. Absent: as recorded, the caller left and the agent right.' })),
+  channel: Type.Optional(OneOf(CHANNELS, { description: 'One side alone, or both mixed into one channel. Absent: as the agent records, in stereo (the caller left, the agent right) or mono.' })),
 }, closed);
 
 export const Say = Type.Object({ text: Type.String({ minLength: 1, maxLength: 1000, pattern: '\\S', description: 'Spoken as it stands once neither side is speaking.' }) }, closed);

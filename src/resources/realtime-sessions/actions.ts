@@ -57,7 +57,7 @@ export async function openSession(context: AppContext, owner: Owner, body: NewRe
     await createRealtimeCall(context, transaction, {
       id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agent.id, version: agent.version }, apiKeyId: owner.apiKeyId,
       realtimeSessionId: session.id, metadata, variables, overrides, maxDurationSeconds: body.max_duration_seconds, createdAt,
-      ...(resolved.recording.enabled ? { recordingChannels: 'stereo' } : {}),
+      ...(resolved.recording.enabled ? { recordingChannels: resolved.recording.channels } : {}),
     });
     await insertSession(transaction, { ...session, accountId: owner.accountId });
     return { session, resolved };

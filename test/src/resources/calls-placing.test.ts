@@ -99,6 +99,10 @@ t.test('placing a call', async (t) => {
     t.match(await place({ overrides: { voice: { tts: { model: 'no/such' } } } }), refused(400, 'unknown_model', 'overrides.voice.tts.model'));
     t.match(await place({ overrides: { voice: { tts: { speed: 1 }, realtime: { model: 'local/one' } } } }), refused(400, 'conflicting_voice'));
     t.match(await place({ overrides: { language: 'de-DE' } }), refused(400, 'unsupported_language', 'agent_id'));
+    await db.query(`UPDATE agent SET definition = jsonb_set(definition, '{voice}', '{"realtime": {"model": "local/one", "voice": null, "language": "auto"}, "turn_taking": {}}') WHERE id = $1`, [agentId]);
+    t.match(await place(), refused(400, 'unknown_model', 'agent_id'), 'a voice that no engine here runs');
+    await api.call('PATCH', `/v1/agents/${agentId}`, { body: { voice: null, recording: { channels: 'mono' } } });
+    t.match(await place(), { status: 201, body: { recording: { available: false, channels: 'mono', duration_ms: null } } });
   });
 
   t.test('what is named must exist, in this account and mode', async (t) => {
@@ -242,7 +246,7 @@ t.test('calls at once, and what pays for them', async (t) => {
   await end(session.body.call_id);
   api.liveCalls.placed.length = 0;
   const answers = await Promise.all(Array.from({ length: 6 }, () => place()));
-  t.same(answers.map(({ status }) => status).sort(), [201, 201, 201, 429, 429, 429], 'of many at once, exactly as many as there are places');
+  t.same(answers.map(({ status }) => status).sort((a, b) => a - b), [201, 201, 201, 429, 429, 429], 'of many at once, exactly as many as there are places');
   t.match(answers.find(({ status }) => status === 429), { ...limit, headers: { 'retry-after': '1' } });
   t.equal(api.liveCalls.placed.length, 3);
   t.match(await openSession(), limit);

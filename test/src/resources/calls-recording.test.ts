@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { readWavInfo, wavHeader } from '../../../media/wav.ts';
+import { buildApp } from '../../../src/app.ts';
 import { appendLog, endCall } from '../../../src/resources/calls/actions.ts';
 import { RecordingEncoder } from '../../../src/resources/calls/recording-encoder.ts';
 import { startApiHarness, type ApiHarness } from '../../support/api-harness.ts';
@@ -88,18 +89,22 @@ t.test('a recording in every form', async (t) => {
     }
   });
 
+  t.test('an agent that records in mono', async (t) => {
+    await api.context.db.query("UPDATE call SET recording_channels = 'mono' WHERE id = $1", [id]);
+    t.ok((await get('')).rawPayload.equals(monoWav(sound.mix)));
+    await api.context.db.query("UPDATE call SET recording_channels = 'stereo' WHERE id = $1", [id]);
+  });
+
   t.test('what is no form', async (t) => {
     for (const query of ['?format=flac', '?format=', '?channel=left', '?channel=caller,agent', '?nonsense=1']) t.equal((await get(query)).statusCode, 400, query);
   });
 
   t.test('without ffmpeg', async (t) => {
-    const path = process.env['PATH'];
-    process.env['PATH'] = t.testdir();
-    t.teardown(() => { process.env['PATH'] = path; });
-    const answer = await get('?format=mp3');
+    const bare = await buildApp({ ...api.context, recordingEncoder: new RecordingEncoder({ path: t.testdir() }) });
+    t.teardown(() => bare.close());
+    const answer = await bare.inject({ url: `/v1/calls/${id}/recording?format=mp3`, headers: { authorization: `Bearer ${api.account.live}` } });
     t.match(answer, { statusCode: 503, headers: { 'retry-after': String, 'content-type': /json/ } });
     t.match(answer.json(), { error: { type: 'api_error', code: 'encoder_unavailable' } });
-    t.equal((await get('?format=wav&channel=mix')).statusCode, 200, 'WAV needs none');
   });
 
   t.test('a recording that is none', async (t) => {
