@@ -63,7 +63,8 @@ export function engineCatalogue(installed: InstalledEngines = {}): EngineCatalog
   const own = modelsHere(llm);
   const engines = DEFINITIONS.map((definition) => {
     const available = definition.id === 'classic' || configured.includes(definition.id);
-    return { definition, available, models: [...own.filter(({ component }) => definition.embedded.includes(component)), ...definition.models] };
+    const composed = available ? own.filter(({ component }) => definition.embedded.includes(component)) : [];
+    return { definition, available, models: [...composed, ...definition.models] };
   });
   const usable = engines.filter(({ available }) => available);
   const find = (models: OfferedModel[], component: string, model: string): OfferedModel | undefined => models.find((entry) => entry.component === component && entry.model === model);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from './app-type.ts';
 import { ApiError } from './errors.ts';
 import type { MultipartRules, Upload } from './multipart-rules.ts';
@@ -9,25 +9,33 @@ import type { MultipartRules, Upload } from './multipart-rules.ts';
 const MAX_FIELDS = 40;
 const MAX_FIELD_BYTES = 64 * 1024;
 const FIELD_NAME_BYTES = 100;
+/** What the forms of all requests may hold in memory together. */
+const MAX_BYTES_AT_ONCE = 512 * 1024 * 1024;
 /** Taken by routes that name them in `config.textBodies`. */
 const TEXT_BODIES = ['text/csv'];
 
+interface Room { heldBytes: number; readonly maxBytes: number }
+
 /** Lets routes with `config.multipart` take forms. The body is read, counted and cut off before it is validated. */
-export async function installMultipart(app: App): Promise<void> {
+export async function installMultipart(app: App, maxBytesAtOnce = MAX_BYTES_AT_ONCE): Promise<void> {
+  const room: Room = { heldBytes: 0, maxBytes: maxBytesAtOnce };
   await app.register(multipart);
   app.addContentTypeParser(TEXT_BODIES, { parseAs: 'string' }, (_request, body, done) => done(null, body));
   app.decorateRequest('uploads', null as never);
   app.addHook('onRoute', (route) => {
     const rules = route.config?.multipart;
     if (!rules) return;
-    const read = async (request: FastifyRequest): Promise<void> => {
-      if (request.isMultipart()) await readForm(request, rules);
+    const read = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      if (!request.isMultipart()) return;
+      const held = { bytes: 0 };
+      reply.raw.once('close', () => { room.heldBytes -= held.bytes; });
+      await readForm(request, rules, overflow(request.raw, rules.maxBytes ?? Infinity, held, room));
     };
     route.preValidation = [read, ...[route.preValidation ?? []].flat()];
   });
 }
 
-async function readForm(request: FastifyRequest, rules: MultipartRules): Promise<void> {
+async function readForm(request: FastifyRequest, rules: MultipartRules, overflowing: Promise<never>): Promise<void> {
   const fields: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   const uploads: Upload[] = [];
   const limits = { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES, fieldNameSize: FIELD_NAME_BYTES, fileSize: rules.maxFileBytes, files: rules.maxFiles, parts: MAX_FIELDS + rules.maxFiles };
@@ -38,7 +46,7 @@ async function readForm(request: FastifyRequest, rules: MultipartRules): Promise
     }
   };
   try {
-    await Promise.race([readParts(), overflow(request.raw, rules.maxBytes ?? Infinity)]);
+    await Promise.race([overflowing, readParts()]);
   } catch (error) {
     // The rest is let pass by, so that a client that is still sending hears the answer.
     request.raw.unpipe().resume();
@@ -48,13 +56,14 @@ async function readForm(request: FastifyRequest, rules: MultipartRules): Promise
   request.body = { ...fields };
 }
 
-/** Never resolves; rejects at the byte over. */
-function overflow(body: IncomingMessage, maxBytes: number): Promise<never> {
+/** Never resolves; rejects at the byte over what one form, or all of them together, may have. Counts in `held` and `room`. */
+function overflow(body: IncomingMessage, maxBytes: number, held: { bytes: number }, room: Room): Promise<never> {
   return new Promise((_, reject) => {
-    let bytes = 0;
     body.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) reject(new ApiError('body_too_large'));
+      held.bytes += chunk.length;
+      room.heldBytes += chunk.length;
+      if (held.bytes > maxBytes) reject(new ApiError('body_too_large'));
+      if (room.heldBytes > room.maxBytes) reject(new ApiError('service_unavailable', 'Too much is being uploaded at once. Try again.'));
     });
   });
 }
