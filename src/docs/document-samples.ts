@@ -16,8 +16,15 @@ export function addExamples(document: OpenApiDocument): void {
   }
   for (const { post } of Object.values(document.webhooks)) {
     const json = post.requestBody?.content['application/json'];
-    if (json) json.example = sampleOf(json.schema, schemas, true);
+    if (json) json.example = withoutTest(sampleOf(json.schema, schemas, true) as Payload);
   }
+}
+
+interface Payload { test?: boolean; data: { test?: boolean } }
+
+/** An event that really happened. */
+function withoutTest({ test: _test, data, ...payload }: Payload): Payload {
+  return { ...payload, data: { ...data, ...('test' in data ? { test: false } : {}) } };
 }
 
 /** What must be sent; where nothing must, the first field. */

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { EVENT_IDS } from '../events/event.ts';
+import { EVENT_IDS, type EventId } from '../events/event.ts';
 import { DELIVERY_HEADERS, EVENTS } from './event-schemas.ts';
 import { code, html, json, phrase, prose, type Html } from './html.ts';
-import type { OpenApiDocument, Schema } from './open-api.ts';
+import type { OpenApiDocument, Operation, Schema } from './open-api.ts';
 import { renderPage } from './page.ts';
-import { sampleOf } from './samples.ts';
 import { fieldList } from './schema-view.ts';
 
 /** Programs that check a signature, as they stand on the page. */
@@ -25,7 +24,7 @@ The address must be public: one in loopback, link-local or private space is refu
 const SIGNING = `\`X-Service-Signature\` is the hex HMAC-SHA256 of the raw body, keyed with the signing secret (\`whsec_…\`), which the first \`PATCH /v1/webhook\` with a \`url\` shows once. Compute it over the bytes as they came, before any JSON parsing, and compare in constant time. After \`POST /v1/webhook/rotate-secret\` only the new secret signs.`;
 
 /** `/docs/events`: the ten events, their deliveries, and how to verify them. */
-export function eventsPage({ components: { schemas } }: OpenApiDocument): string {
+export function eventsPage({ components: { schemas }, webhooks }: OpenApiDocument): string {
   const nav = [
     { title: 'Deliveries', href: '#deliveries', entries: [] },
     { title: 'Signatures', href: '#signatures', entries: [] },
@@ -35,17 +34,16 @@ export function eventsPage({ components: { schemas } }: OpenApiDocument): string
   const body = html`<section class="intro"><h1>Events</h1><p>What happens in an account is told to one address of yours, as signed JSON over HTTP POST.</p></section>
 <section class="group" id="deliveries"><header><h2>Deliveries</h2></header>${prose(DELIVERY)}<h3>Headers</h3><ul class="fields">${headers}</ul></section>
 <section class="group" id="signatures"><header><h2>Signatures</h2></header>${prose(SIGNING)}${VERIFIERS.map(({ title, text }) => code(text, title))}</section>
-<section class="group" id="events"><header><h2>Events</h2><p>The body of every delivery has these fields; <code>data</code> is the resource as its GET shows it.</p>${fieldList(withoutData(schemas['OutboundCallEvent'] ?? {}), new Set())}</header>${EVENT_IDS.map((event) => eventView(event, schemas))}</section>`;
+<section class="group" id="events"><header><h2>Events</h2><p>The body of every delivery has these fields; <code>data</code> is the resource as its GET shows it.</p>${fieldList(withoutData(schemas['OutboundCallEvent'] ?? {}), new Set())}</header>${EVENT_IDS.map((event) => eventView(event, webhooks[event]?.post))}</section>`;
   return renderPage({ path: '/docs/events', title: 'Events', nav, body });
 }
 
-function eventView(event: (typeof EVENT_IDS)[number], schemas: Readonly<Record<string, Schema>>): Html {
+function eventView(event: EventId, operation: Operation | undefined): Html {
   const { fires, resource, adds = {} } = EVENTS[event];
-  const schema = schemas[`${event.charAt(0).toUpperCase()}${event.slice(1)}Event`] ?? {};
   const own = { properties: { event_key: { type: 'string', description: 'The same in every delivery of this happening.' }, ...adds }, required: ['event_key'] };
   return html`<article class="operation" id="${event}"><div><h3><a href="#${event}">${event}</a></h3><p>${phrase(fires)}</p>
 <p><code>data</code>: the fields of <a href="/docs#object-${resource}">${resource}</a>, and</p>${fieldList(own, new Set())}</div>
-<aside>${code(json(sampleOf(schema, schemas, true)), event)}</aside></article>`;
+<aside>${code(json(operation?.requestBody?.content['application/json']?.example), event)}</aside></article>`;
 }
 
 function withoutData({ properties = {}, ...schema }: Schema): Schema {

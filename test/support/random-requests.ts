@@ -16,7 +16,7 @@ export interface Ground {
 export interface RandomRequest { method: string; url: string; headers: Record<string, string>; payload?: string }
 
 const UNKNOWN = 'f'.repeat(24);
-const ODD_IDS = ['nonsense', 'F'.repeat(24), 'a'.repeat(5000), '%00', `${'a'.repeat(23)}%00`, '..', '%2e%2e%2f', '%zz', '%F0%9F%98%80', '-1', '*'];
+const ODD_IDS = ['nonsense', 'F'.repeat(24), 'a'.repeat(5000), '%00', `${'a'.repeat(23)}%00`, '...', '%2e%2e%2f', '%zz', '%F0%9F%98%80', '-1', '*'];
 /** Nothing that leads off this machine: what is fetched must be refused first. */
 const ADDRESSES = ['https://127.0.0.1/x', 'http://[::1]:1/', 'https://10.0.0.1/a.wav', 'ftp://example.com', 'http://', 'https://0x7f.1/', 'file:///etc/passwd', 'http://user:secret@127.0.0.1/'];
 const deep = (levels: number): unknown => Array.from({ length: levels }).reduce((inner) => ({ a: inner }), 'x');

@@ -18,6 +18,7 @@ const MAX_KNOWN = 40;
 const ANYWHERE = new Set<string>(['route_not_found', 'method_not_allowed', 'invalid_id', 'unsupported_media_type', 'invalid_json']);
 
 interface Entry { path: string; method: string; operation: Operation }
+type Headers = Record<string, string | number | string[] | undefined>;
 interface Known { ids: Map<string, Record<string, string>[]>; bodies: Map<string, unknown> }
 
 const inCurlies = (url: string): string => url.replaceAll(/:(\w+)/g, '{$1}');
@@ -70,7 +71,7 @@ t.test(`${REQUESTS} requests made from the document, seed ${SEED}`, { timeout: 3
 });
 
 /** What is wrong with an answer; undefined: nothing. */
-function makeJudge(document: OpenApiDocument): (entry: Entry, answer: { status: number; headers: Record<string, unknown>; text: string }) => string | undefined {
+function makeJudge(document: OpenApiDocument): (entry: Entry, answer: { status: number; headers: Headers; text: string }) => string | undefined {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
   ajv.addSchema(closed(document) as object, 'api');
   const error = ajv.compile({ $ref: 'api#/components/schemas/Error' });
@@ -98,7 +99,7 @@ function makeJudge(document: OpenApiDocument): (entry: Entry, answer: { status: 
 
 interface ErrorBody { error: { type: string; code: string; request_id: string; doc_url: string; message: string } }
 
-function faultOfError({ error: { type, code, request_id, doc_url } }: ErrorBody, status: number, headers: Record<string, unknown>, { responses }: Operation): string | undefined {
+function faultOfError({ error: { type, code, request_id, doc_url } }: ErrorBody, status: number, headers: Headers, { responses }: Operation): string | undefined {
   const entry = ERROR_CATALOGUE[code as ErrorCode] as { type: string; status: number } | undefined;
   if (entry?.type !== type || entry.status !== status) return `${code} is not what the catalogue says`;
   if (code === 'internal_error') return 'a fault of ours';
