@@ -5,7 +5,8 @@ import { engineOf } from '../../../src/resources/engines/engine-of.ts';
 import { HealthRecords, RollingHealth, type Outcome } from '../../../src/resources/engines/health.ts';
 import type { Engine } from '../../../src/resources/engines/schema.ts';
 import { setPrice } from '../../../src/resources/billing/prices.ts';
-import { startApiHarness, TestClock } from '../../support/api-harness.ts';
+import { startApiHarness } from '../../support/api-harness.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 const ok: Outcome = { kind: 'ok' };
 
