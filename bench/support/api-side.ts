@@ -53,8 +53,8 @@ async function furnish(api: ApiHarness, agents: number, leads: number): Promise<
   for (let n = 0; n < agents; n++) ids.push(String((await api.call('POST', '/v1/agents', { body: { ...AGENT, system_prompt: 'You are a friendly receptionist. '.repeat(20) } })).body.id));
   // A second apart, so that the time of row n from the top is known.
   await api.context.db.query(
-    `INSERT INTO lead (id, account_id, livemode, name, phone_number, tags, fields, do_not_call, qualified, created_at, updated_at)
-     SELECT lpad(to_hex(n), 24, '0'), $1, true, 'Lead ' || n, '+1' || (2000000000 + n), '{bench}', '{"city":"Berlin"}', false, false, to_timestamp(n), to_timestamp(n)
+    `INSERT INTO lead (id, account_id, livemode, name, phone_number, tags, fields, do_not_call, qualified, search_name, created_at, updated_at)
+     SELECT lpad(to_hex(n), 24, '0'), $1, true, 'Lead ' || n, '+1' || (2000000000 + n), '{bench}', '{"city":"Berlin"}', false, false, 'lead ' || n, to_timestamp(n), to_timestamp(n)
      FROM generate_series(1, $2::integer) AS n`, [api.account.id, leads]);
   await api.context.db.query('ANALYZE lead');
   const scope = cursorScope('leads', { accountId: api.account.id, livemode: true });

@@ -34,21 +34,26 @@ export function settingsOf(stored: Partial<TrunkSettings>): TrunkSettings {
 
 /** A trunk from a body, on what was there before. Null means the default. Throws ApiError for what does not fit together. */
 export function draftOf(body: CreateSipTrunk | (UpdateSipTrunk & { name: string }), hasPassword: boolean, before?: TrunkDraft): TrunkDraft {
-  const { name, direction, allowed_addresses, codecs, dtmf_mode, max_concurrent_calls, enabled, password: _password, register, ...rest } = body;
+  const { name, direction, allowed_addresses, codecs, max_concurrent_calls, password: _password, register, ...rest } = body;
   const old = before ?? { ...DRAFT, settings: SETTINGS };
-  const settings = { ...old.settings, ...defaulted(rest), ...(register === undefined ? {} : { register: { ...SETTINGS.register, ...register } }) };
-  const addresses = allowed_addresses === undefined ? old.allowed_addresses : toRanges(allowed_addresses ?? []);
+  const { dtmf_mode = old.dtmf_mode, enabled = old.enabled, ...plain } = rest;
+  const settings = { ...old.settings, ...defaulted(plain), ...(register === undefined ? {} : { register: { ...SETTINGS.register, ...register } }) };
+  const addresses = changed(allowed_addresses, toRanges, [], old.allowed_addresses);
   const draft: TrunkDraft = {
-    name, settings,
+    name, settings, dtmf_mode, enabled,
     direction: direction ?? before?.direction ?? directionOf(settings, addresses.length > 0, hasPassword),
     allowed_addresses: addresses,
-    codecs: codecs === undefined ? old.codecs : (codecs ?? [...DEFAULT_CODECS]),
-    dtmf_mode: dtmf_mode ?? old.dtmf_mode,
-    max_concurrent_calls: max_concurrent_calls === undefined ? old.max_concurrent_calls : max_concurrent_calls,
-    enabled: enabled ?? old.enabled,
+    codecs: changed(codecs, (given) => given, [...DEFAULT_CODECS], old.codecs),
+    max_concurrent_calls: changed(max_concurrent_calls, (given) => given, null, old.max_concurrent_calls),
   };
   check(draft, hasPassword);
   return draft;
+}
+
+/** Absent leaves what was, null is the default. */
+function changed<Given, Kept>(given: Given | null | undefined, read: (given: Given) => Kept, fallback: Kept, old: Kept): Kept {
+  if (given === undefined) return old;
+  return given === null ? fallback : read(given);
 }
 
 /** Null is the default of a setting. */
@@ -62,20 +67,26 @@ function directionOf({ host }: TrunkSettings, hasAddresses: boolean, hasPassword
 }
 
 function check({ direction, settings, allowed_addresses }: TrunkDraft, hasPassword: boolean): void {
-  const hasCredentials = settings.username !== null && hasPassword;
-  const missing = (param: string, message: string): ApiError => new ApiError('missing_parameter', message, { param });
-  if (hasPassword && settings.username === null) throw missing('username', 'A password needs its username.');
-  if (direction !== 'outbound' && allowed_addresses.length === 0 && !hasCredentials) {
-    throw missing('allowed_addresses', 'A trunk that takes calls needs allowed_addresses, or username and password.');
-  }
-  if (direction !== 'inbound' && settings.host === null && !hasCredentials) {
-    throw missing('host', 'A trunk that places calls needs a host; or username and password, with which the peer registers here.');
-  }
-  if (settings.register.enabled && (settings.host === null || !hasCredentials)) {
-    throw missing(settings.host === null ? 'host' : 'username', 'To register with the peer, the trunk needs host, username and password.');
-  }
-  const own = Object.keys(settings.headers).find((header) => OWN_HEADERS.has(header.toLowerCase()));
+  const { host, username, register, headers } = settings;
+  const hasCredentials = username !== null && hasPassword;
+  if (hasPassword && username === null) throw missing('username', 'A password needs its username.');
+  const knowsCallers = allowed_addresses.length > 0 || hasCredentials;
+  if (direction !== 'outbound' && !knowsCallers) throw missing('allowed_addresses', 'A trunk that takes calls needs allowed_addresses, or username and password.');
+  const knowsPeer = host !== null || hasCredentials;
+  if (direction !== 'inbound' && !knowsPeer) throw missing('host', 'A trunk that places calls needs a host; or username and password, with which the peer registers here.');
+  if (register.enabled) requireRegistrar(host, hasCredentials);
+  const own = Object.keys(headers).find((header) => OWN_HEADERS.has(header.toLowerCase()));
   if (own !== undefined) throw new ApiError('invalid_parameter', `headers.${own} is written by SIP itself.`, { param: `headers.${own}` });
+}
+
+function requireRegistrar(host: string | null, hasCredentials: boolean): void {
+  const message = 'To register with the peer, the trunk needs host, username and password.';
+  if (host === null) throw missing('host', message);
+  if (!hasCredentials) throw missing('username', message);
+}
+
+function missing(param: string, message: string): ApiError {
+  return new ApiError('missing_parameter', message, { param });
 }
 
 /** Ranges with the host bits cleared, as PostgreSQL's cidr wants them; a bare address is a range of one. */

@@ -8,7 +8,8 @@ import { EVENT_IDS, type AccountEvent } from '../../../src/events/event.ts';
 import { postWebhook, type PostResult, type WebhookPost } from '../../../src/events/webhook-post.ts';
 import { writeConfig } from '../../../src/events/webhook-store.ts';
 import { Webhooks } from '../../../src/events/webhooks.ts';
-import { startApiHarness, TestClock, type ApiHarness } from '../../support/api-harness.ts';
+import { startApiHarness, type ApiHarness } from '../../support/api-harness.ts';
+import { TestClock } from '../../support/test-clock.ts';
 
 interface Received { headers: IncomingHttpHeaders; body: string; url: string | undefined }
 

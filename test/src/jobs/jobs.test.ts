@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Jobs, type JobHandler } from '../../../src/jobs/jobs.ts';
-import { TestClock } from '../../support/api-harness.ts';
+import { TestClock } from '../../support/test-clock.ts';
 import { createTestDatabase } from '../../support/test-database.ts';
 import { until } from '../../support/until.ts';
 
