@@ -153,12 +153,16 @@ t.test('the OpenAPI document', async (t) => {
   t.test('the ten events, as they are sent', async (t) => {
     t.same(Object.keys(document.webhooks), [...EVENT_IDS]);
     api.events.length = 0;
-    t.equal((await api.call('POST', '/v1/leads', { body: { name: 'Ada', phone_number: '+14155550177' } })).status, 201);
-    t.equal(api.events.length, 1);
+    const { body: lead } = await api.call('POST', '/v1/leads', { body: { name: 'Ada', phone_number: '+14155550177' } });
+    await api.call('PATCH', `/v1/leads/${lead.id}`, { body: { qualified: true } });
+    const { body: appointment } = await api.call('POST', '/v1/appointments', { body: { client_name: 'Ada', phone_number: '+14155550177', date_time: '2026-12-01T10:00:00Z', lead_id: lead.id } });
+    await api.call('DELETE', `/v1/appointments/${appointment.id}`);
+    t.same(api.events.map(({ event }) => event), ['leadCreated', 'leadQualified', 'appointmentBooked', 'appointmentCanceled']);
     for (const event of api.events) {
-      const valid = validatorOf('/components/schemas/LeadCreatedEvent');
-      t.ok(valid(JSON.parse(payloadOf(event, new Date(0)))), JSON.stringify(valid.errors));
-      t.notOk(valid({ ...JSON.parse(payloadOf(event, new Date(0))), event: 'leadQualified' }));
+      const valid = validatorOf(`/components/schemas/${event.event.charAt(0).toUpperCase()}${event.event.slice(1)}Event`);
+      const payload: unknown = JSON.parse(payloadOf(event, new Date(0)));
+      t.ok(valid(payload), `${event.event}: ${JSON.stringify(valid.errors)}`);
+      t.notOk(valid({ ...payload as object, event: 'inboundCall' }));
     }
   });
 
