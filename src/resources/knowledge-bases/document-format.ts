@@ -25,15 +25,20 @@ export function formatOf(data: Buffer, name: string | undefined, mediaType: stri
   // The names inside an archive are never compressed.
   if (startsWith(data, ZIP_MAGIC)) return data.includes('word/document.xml') ? 'docx' : undefined;
   if (!UTF16_MARKS.some((mark) => startsWith(data, mark)) && data.subarray(0, SNIFFED_BYTES).includes(0)) return undefined;
-  const format = BY_EXTENSION[extname(name ?? '').toLowerCase()] ?? BY_MEDIA_TYPE[mediaType?.split(';', 1)[0]?.trim().toLowerCase() ?? ''];
+  const format = BY_EXTENSION[extname(name ?? '').toLowerCase()] ?? BY_MEDIA_TYPE[bareType(mediaType)];
   return format === 'pdf' || format === 'docx' ? undefined : format;
 }
 
 /** What an address answered with. Its media type decides; where that says little, the address's own extension does. */
 export function formatOfAnswer(data: Buffer, url: URL, mediaType: string | undefined): DocumentFormat | undefined {
-  const type = mediaType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const type = bareType(mediaType);
   const telling = type !== '' && type !== 'application/octet-stream' && type !== 'text/plain';
   return formatOf(data, telling ? undefined : url.pathname, type);
+}
+
+/** Without its parameters. */
+function bareType(mediaType: string | undefined): string {
+  return mediaType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 function startsWith(data: Buffer, mark: Buffer): boolean {

@@ -15,7 +15,7 @@ const post = (message: FromParser): void => port.postMessage(message);
 const { format, data, title, maxPassages } = workerData as ParserInput;
 
 // On Linux a priority is a thread's own: calls come first.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 try {
   await read();

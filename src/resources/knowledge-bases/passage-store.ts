@@ -56,7 +56,7 @@ export interface SearchLimits {
 }
 
 /** A word in more passages than this is simply common. */
-const COUNTED_TO = 4000;
+const COUNTED_TO = 3000;
 
 /**
  * The passages that hold words of `searchText`, best first. A word counts the more the fewer passages hold it, and a

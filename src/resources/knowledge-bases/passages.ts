@@ -41,20 +41,25 @@ function* divideSection(text: string, start: number, end: number): Generator<{ s
   let current: Unit[] = [];
   let fresh = 0;
   for (const unit of unitsOf(text, start, end)) {
-    const words = total(current);
-    const first = current[0];
-    const tooLong = words + unit.words > PASSAGE_WORDS || (first !== undefined && unit.end - first.start > PASSAGE_CHARACTERS);
-    const wouldTear = unit.paragraphWords > 0 && words >= WELL_FILLED_WORDS && words + unit.paragraphWords > PASSAGE_WORDS;
-    if (first && fresh > 0 && (tooLong || wouldTear)) {
-      yield { start: first.start, end: current.at(-1)?.end ?? first.end };
+    if (fresh > 0 && isFull(current, unit)) {
+      yield stretchOf(current);
       current = overlapOf(current);
       fresh = 0;
     }
     current.push(unit);
     fresh++;
   }
-  const [first] = current;
-  if (first && fresh > 0) yield { start: first.start, end: current.at(-1)?.end ?? first.end };
+  if (fresh > 0) yield stretchOf(current);
+}
+
+function isFull(units: Unit[], next: Unit): boolean {
+  const words = total(units);
+  if (words + next.words > PASSAGE_WORDS || next.end - stretchOf(units).start > PASSAGE_CHARACTERS) return true;
+  return next.paragraphWords > 0 && words >= WELL_FILLED_WORDS && words + next.paragraphWords > PASSAGE_WORDS;
+}
+
+function stretchOf(units: Unit[]): { start: number; end: number } {
+  return { start: units[0]?.start ?? 0, end: units.at(-1)?.end ?? 0 };
 }
 
 function overlapOf(units: Unit[]): Unit[] {

@@ -4,8 +4,8 @@ import { toSearchText } from './search-text.ts';
 
 export type { FoundPassage } from './passage-store.ts';
 
-/** With them 10 000 passages are searched in some 10 ms, even for words that are in most of them. */
-const LIMITS = { words: 32, terms: 12, candidates: 2000 };
+/** They keep a search of 10 000 passages short, even for words that are in most of them. */
+const LIMITS = { words: 32, terms: 10, candidates: 1000 };
 
 /**
  * The passages of a knowledge base that answer `query` best, at most `limit`, best first: by full text, whole questions

@@ -10,7 +10,7 @@ import { deleteMcpServerRow, insertMcpServer, updateMcpServer, type McpServerRow
 interface Owner { accountId: string; livemode: boolean }
 type McpContext = Pick<AppContext, 'db' | 'clock' | 'guard' | 'keyring' | 'log'>;
 
-const DEFAULT_TOOL_TIMEOUT_MS = 10_000;
+const DEFAULTS: Pick<McpServerRow, 'transport' | 'enabled' | 'tool_timeout_ms'> = { transport: 'streamable_http', enabled: true, tool_timeout_ms: 10_000 };
 /** The connection's own: the transport sets them, or they decide where a request ends. */
 const FORBIDDEN_HEADERS = new Set([
   'host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'expect',
@@ -24,9 +24,9 @@ export async function createMcpServer(context: McpContext, owner: Owner, body: C
   const headers = checkedHeaders(body.headers ?? {});
   const now = new Date(context.clock.now());
   return context.db.transaction((transaction) => insertMcpServer(transaction, {
-    id, account_id: owner.accountId, livemode: owner.livemode, name: body.name, url: body.url, transport: body.transport ?? 'streamable_http',
-    headers: sealHeaders(context.keyring, id, headers), headers_set: Object.keys(headers), enabled: body.enabled ?? true, tools: [],
-    tool_timeout_ms: body.tool_timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS, ...UNKNOWN, refreshed_at: null, created_at: now, updated_at: now,
+    id, account_id: owner.accountId, livemode: owner.livemode, name: body.name, url: body.url, transport: body.transport ?? DEFAULTS.transport,
+    headers: sealHeaders(context.keyring, id, headers), headers_set: Object.keys(headers), enabled: body.enabled ?? DEFAULTS.enabled, tools: [],
+    tool_timeout_ms: body.tool_timeout_ms ?? DEFAULTS.tool_timeout_ms, ...UNKNOWN, refreshed_at: null, created_at: now, updated_at: now,
   }));
 }
 
@@ -38,15 +38,8 @@ export async function changeMcpServer(context: McpContext, owner: Owner, id: str
     const row = await requireMcpServer(transaction, owner, id, 'id', 'lock');
     if (Object.keys(body).length === 0) return row;
     const changed: McpServerRow = {
-      ...row,
-      name: body.name ?? row.name,
-      url: body.url ?? row.url,
-      transport: body.transport === undefined ? row.transport : (body.transport ?? 'streamable_http'),
-      enabled: body.enabled === undefined ? row.enabled : (body.enabled ?? true),
-      tool_timeout_ms: body.tool_timeout_ms === undefined ? row.tool_timeout_ms : (body.tool_timeout_ms ?? DEFAULT_TOOL_TIMEOUT_MS),
-      tools: switched(row.tools, body.tools ?? []),
+      ...row, ...settings(row, body), tools: switched(row.tools, body.tools ?? []), updated_at: new Date(context.clock.now()),
       ...(headers === undefined ? {} : { headers: sealHeaders(context.keyring, id, headers), headers_set: Object.keys(headers) }),
-      updated_at: new Date(context.clock.now()),
     };
     const sameConnection = headers === undefined && changed.url === row.url && changed.transport === row.transport;
     return updateMcpServer(transaction, sameConnection ? changed : { ...changed, ...UNKNOWN });
@@ -87,6 +80,15 @@ async function connect({ guard, keyring, log }: McpContext, row: McpServerRow): 
     log.info({ mcp_server: row.id, reason: error.message }, 'an MCP server could not be used');
     return { fault: `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.` };
   }
+}
+
+/** What was sent, else what was; null means the default. */
+function settings(row: McpServerRow, body: UpdateMcpServer): Pick<McpServerRow, 'name' | 'url' | keyof typeof DEFAULTS> {
+  const sent = Object.fromEntries(Object.entries(DEFAULTS).map(([name, otherwise]) => {
+    const value = body[name as keyof typeof DEFAULTS];
+    return [name, value === undefined ? row[name as keyof typeof DEFAULTS] : (value ?? otherwise)];
+  })) as typeof DEFAULTS;
+  return { name: body.name ?? row.name, url: body.url ?? row.url, ...sent };
 }
 
 function isSameConnection(a: McpServerRow, b: McpServerRow): boolean {

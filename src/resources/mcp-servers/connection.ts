@@ -80,12 +80,14 @@ function checked(tools: OfferedTool[]): OfferedTool[] {
   return named;
 }
 
+const REFUSED = ': the server refused our headers';
+const REDIRECTED = ': the server redirects; enter the address it redirects to';
+const HINTS: Readonly<Record<number, string>> = { 401: REFUSED, 403: REFUSED };
+
 function inWords(error: unknown, connectionError: unknown): string {
   if (causedBy(error, AnswerTooLargeError)) return `the server's answer is larger than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB`;
   const status = statusOf(error);
-  if (status === 401 || status === 403) return `HTTP ${status}: the server refused our headers`;
-  if (status !== undefined && status >= 300 && status < 400) return `HTTP ${status}: the server redirects; enter the address it redirects to`;
-  if (status !== undefined && status >= 400) return `HTTP ${status}`;
+  if (status !== undefined) return `HTTP ${status}${HINTS[status] ?? (status < 400 ? REDIRECTED : '')}`;
   const code = faultCodeOf(connectionError ?? error);
   if (code === 'UNSAFE_ADDRESS') return 'unsafe_url: the address is loopback, link-local, private or reserved';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the host name does not resolve';
