@@ -1,4 +1,4 @@
-import { code, html, json as formatJson, prose, type Html } from './html.ts';
+import { code, html, json as formatJson, phrase, prose, type Html } from './html.ts';
 import type { Content, OpenApiDocument, Operation, Parameter, Reference, Response, Schema } from './open-api.ts';
 import { method, renderPage, type NavGroup } from './page.ts';
 import { resolve, sampleOf } from './samples.ts';
@@ -74,7 +74,7 @@ function answersView(operation: Operation, { components: { schemas } }: OpenApiD
   const good = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
   const bad = Object.entries(operation.responses).filter(([status]) => !status.startsWith('2'));
   return html`<h4>Answers</h4><ul class="answers">${good.map(([status, answer]) => html`<li><b>${status}</b> ${answerView(answer, schemas, names)}</li>`)}</ul>
-<details class="errors"><summary>Errors</summary><ul class="answers">${bad.map(([status, { description, 'x-error-codes': codes = [] }]) => html`<li><b>${status}</b> ${description.split(' Codes:')[0]} ${codes.map((each) => html`<a class="error" href="/docs/errors#${each}">${each}</a> `)}</li>`)}</ul></details>`;
+<details class="errors"><summary>Errors</summary><ul class="answers">${bad.map(([status, { description, 'x-error-codes': codes = [] }]) => html`<li><b>${status}</b> ${phrase(description.split(' Codes:')[0] ?? '')} ${codes.map((each) => html`<a class="error" href="/docs/errors#${each}">${each}</a> `)}</li>`)}</ul></details>`;
 }
 
 function answerView({ description, content = {} }: Response, schemas: Readonly<Record<string, Schema>>, names: ReadonlySet<string>): Html {

@@ -24,6 +24,7 @@ export function typeOf(schema: Schema, names: ReadonlySet<string>): Html {
   }
   if (schema.anyOf) return html`${schema.anyOf.map((each, index) => html`${index > 0 && ' or '}${typeOf(each, names)}`)}`;
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`;
+  if (schema.format === 'binary') return html`file`;
   const types = typesOf(schema);
   return types.length === 0 ? html`any` : html`${types.map((type, index) => html`${index > 0 && ' or '}${type}${type === 'array' && html` of ${typeOf(schema.items ?? {}, names)}`}`)}`;
 }
