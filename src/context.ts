@@ -13,7 +13,7 @@ import type { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { EngineOffer } from './resources/engines/engine-offer.ts';
 import type { Cloning } from './resources/voices/cloning.ts';
 import type { CallFeed } from './resources/calls/call-feed.ts';
-import type { RequireCredit } from './resources/calls/credit.ts';
+import type { RequireCredit, SettleCall } from './resources/calls/credit.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import type { LiveCalls } from './resources/calls/live-calls.ts';
 import type { RecordingEncoder } from './resources/calls/recording-encoder.ts';
@@ -42,6 +42,8 @@ export interface AppContext {
   callFeed: CallFeed;
   /** Asked before every call; absent: calls cost nothing. */
   requireCredit?: RequireCredit | undefined;
+  /** Charges a call when it ends. */
+  settleCall?: SettleCall | undefined;
   trunkChanges: TrunkChanges;
   /** Undefined: none is configured. */
   payments: Payments | undefined;

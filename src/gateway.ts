@@ -35,6 +35,7 @@ import { RETENTIONS } from './retention.ts';
 import { openServerSession } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { Payments } from './resources/billing/payments.ts';
+import { callCredit, callSettlement } from './resources/billing/call-credit.ts';
 import { loadPriceBook, type BookPrice } from './resources/billing/prices.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { CallFeed } from './resources/calls/call-feed.ts';
@@ -115,7 +116,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   const webhooks = new Webhooks({ db, keyring, guard, log });
   stops.push(() => webhooks.close());
   const recordings = new FileRecordings(join(settings.dataDir, 'recordings'));
-  const calls: CallsContext = { db, events: webhooks, recordings, nodeId: nodeId(settings.dataDir), callFeed: new CallFeed() };
+  const calls: CallsContext = { db, events: webhooks, recordings, nodeId: nodeId(settings.dataDir), callFeed: new CallFeed(), settleCall: callSettlement(systemClock) };
   const lost = await endLostCalls(calls, repairWav);
   if (lost > 0) log.warn({ calls: lost }, 'calls that a killed process had were ended with node_lost');
 
@@ -133,6 +134,8 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
     payments: await openPayments(settings),
     nodeId: calls.nodeId,
     callFeed: calls.callFeed,
+    requireCredit: callCredit(systemClock),
+    settleCall: calls.settleCall,
     options: {
       publicUrl: settings.publicUrl, rateLimits: rateLimits(settings.rateLimits), maxVoicesPerAccount: settings.maxVoicesPerAccount, allowedOrigins: originsOf(settings.publicUrl),
       accountConcurrency: settings.accountConcurrency, blockedDestinations: settings.blockedDestinations,
@@ -256,8 +259,14 @@ async function startSip(settings: GatewaySettings, context: AppContext, control:
     onFault: (error) => log.error({ error: String(error) }, 'a SIP callback failed'),
     draining: () => control.draining,
   });
+  let listening = true;
+  context.checks.push({ name: 'sip', run: async () => (listening ? undefined : 'the SIP port is closed') });
+  const close = (): Promise<void> => {
+    listening = false;
+    return agent.close();
+  };
   // Before the port closes: the workers end what is live, so that every peer gets its BYE.
-  stops.push(() => agent.close(), () => control.endAll('service_shutdown'));
+  stops.push(close, () => control.endAll('service_shutdown'));
   return agent;
 }
 

@@ -4,6 +4,8 @@ import type { Recall } from '../../api/recall.ts';
 import { Deleted, IdParams, iso, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { changeAgent, createAgent, deleteAgent, requireAgent } from './actions.ts';
+import { engineOf } from '../engines/engine-of.ts';
+import type { EngineOffer } from '../engines/engine-offer.ts';
 import type { EngineCatalogue } from './engine-catalogue.ts';
 import { Agent, AgentList, AgentVersionList, CreateAgent, ListAgents, UpdateAgent, type AgentVersion } from './schema.ts';
 import { listAgentRows, listAgentVersions, positionOfVersion, type AgentRow, type AgentVersionRow } from './store.ts';
@@ -63,11 +65,11 @@ export function agentRoutes(app: App, context: AppContext): void {
   });
 }
 
-function present(row: AgentRow, engines: EngineCatalogue): Agent {
+function present(row: AgentRow, engines: EngineCatalogue & EngineOffer): Agent {
   const { definition } = row;
   const warnings = voiceWarnings(definition.voice, definition.language, engines);
   return {
-    id: row.id, object: 'agent', livemode: row.livemode, version: row.version, ...definition, engine: 'classic',
+    id: row.id, object: 'agent', livemode: row.livemode, version: row.version, ...definition, engine: engineOf(definition.voice, engines),
     ...(warnings.length === 0 ? {} : { warnings }), created_at: iso(row.created_at), updated_at: iso(row.updated_at),
   };
 }

@@ -1,3 +1,4 @@
+import { embeddedVoiceOf } from '../voices/simulated-cloner.ts';
 import type { AgentDefinition, Overrides } from './schema.ts';
 import { builtInFields, leadFields, renderMergeFields, type MergeLead } from './merge-fields.ts';
 
@@ -58,7 +59,7 @@ export function resolveAgentSpec(row: { id: string; version: number; definition:
       language,
       stt: { model: stt.model, language: overrides.language ?? stt.language, endpointingMs: stt.endpointing_ms },
       llm: { model: llm.model, temperature: llm.temperature, maxTokens: llm.max_tokens },
-      tts: { model: tts.model, voice: tts.voice, speed: tts.speed, stability: tts.stability, similarityBoost: tts.similarity_boost },
+      tts: speakerOf(tts),
       turnTaking: { interruptSensitivity: turn_taking.interrupt_sensitivity, silenceWaitMs: turn_taking.silence_wait_ms },
       protectOpening: definition.protect_opening,
       silence: { reminderAfterMs: silence.reminder_after_ms, reminderText: silence.reminder_text, maxReminders: silence.max_reminders, hangUpAfterMs: silence.hang_up_after_ms },
@@ -67,4 +68,9 @@ export function resolveAgentSpec(row: { id: string; version: number; definition:
     unresolved: [...new Set([...prompt.unresolved, ...opening.unresolved])],
     recording: definition.recording,
   };
+}
+
+/** A clone that test mode only simulates speaks with the embedded voice that stands in for it. */
+function speakerOf({ model, voice, speed, stability, similarity_boost }: NonNullable<AgentDefinition['voice']['tts']>): ResolvedAgent['tts'] {
+  return { model, voice: embeddedVoiceOf(voice) ?? voice, speed, stability, similarityBoost: similarity_boost };
 }

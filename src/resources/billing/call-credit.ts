@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { requireAgent } from '../agents/actions.ts';
-import type { RequireCredit } from '../calls/credit.ts';
-import { holdForCall } from './call-money.ts';
+import type { RequireCredit, SettleCall } from '../calls/credit.ts';
+import { holdForCall, settleCall } from './call-money.ts';
 import type { Component } from './units.ts';
 
 /** What calls over a trunk are billed as, where the operator sets a price for them. */
@@ -18,4 +18,9 @@ export function callCredit(clock: Clock): RequireCredit {
     if (call.direction !== 'realtime') models.push({ component: 'telephony', model: TELEPHONY_MODEL });
     await holdForCall(transaction, { ...call, models, nowMs: clock.now() });
   };
+}
+
+/** Charges a call what its usage came to. */
+export function callSettlement(clock: Clock): SettleCall {
+  return (transaction, callId) => settleCall(transaction, { callId, nowMs: clock.now() });
 }

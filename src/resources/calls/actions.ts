@@ -6,11 +6,11 @@ import type { EndReason } from '../../end-reason.ts';
 import type { EventId, EventSink } from '../../events/event.ts';
 import { lockAccount } from '../accounts/actions.ts';
 import type { CallFeed } from './call-feed.ts';
-import type { RequireCredit } from './credit.ts';
+import type { RequireCredit, SettleCall } from './credit.ts';
 import { latencyOf, type TurnLatency } from './latency.ts';
 import { presentCall, presentLogEntry } from './present.ts';
 import type { RecordingStorage } from './recording-storage.ts';
-import { countLiveCalls, insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
+import { countLiveCalls, insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateCost, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
 
 export interface CallsContext {
   db: Database;
@@ -19,6 +19,8 @@ export interface CallsContext {
   /** Which node has a call while it lives. */
   nodeId: string;
   callFeed: CallFeed;
+  /** Absent: calls cost nothing. */
+  settleCall?: SettleCall | undefined;
 }
 
 /** What a call needs to begin. */
@@ -150,7 +152,9 @@ export async function endCall(context: CallsContext, callId: string, ending: Cal
     recordingDurationMs: summary.recordingDurationMs,
   };
   await context.db.transaction(async (transaction) => {
-    if (await updateEnded(transaction, callId, ended)) await tellOnCommit(context, transaction, callId, 'callCompleted');
+    if (!(await updateEnded(transaction, callId, ended))) return;
+    await updateCost(transaction, callId, (await context.settleCall?.(transaction, callId)) ?? 0);
+    await tellOnCommit(context, transaction, callId, 'callCompleted');
   });
 }
 

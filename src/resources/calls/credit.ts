@@ -13,3 +13,6 @@ export type RequireCredit = (transaction: Queryable, call: {
   agentId: string;
   maxCostMicros?: number | undefined;
 }) => Promise<void>;
+
+/** What the call cost, micro-USD, charged and its hold released in the transaction that ends it. */
+export type SettleCall = (transaction: Queryable, callId: string) => Promise<number>;

@@ -193,6 +193,10 @@ export async function updateEnded(db: Queryable, id: string, end: EndedCall): Pr
   return rows.length > 0;
 }
 
+export async function updateCost(db: Queryable, id: string, costMicros: number): Promise<void> {
+  if (costMicros > 0) await db.query('UPDATE call SET cost_micros = $2 WHERE id = $1', [id, costMicros]);
+}
+
 export async function selectLiveOfNode(db: Queryable, nodeId: string): Promise<CallRow[]> {
   return db.query<CallRow>(`${SELECT} WHERE node_id = $1 AND ended_at IS NULL ORDER BY id`, [nodeId]);
 }
