@@ -2,10 +2,11 @@ import cookie from '@fastify/cookie';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import Fastify, { LogController, type FastifyBaseLogger } from 'fastify';
 import type { App } from './api/app-type.ts';
+import { answerClientError } from './api/client-errors.ts';
 import { healthRoutes } from './api/health.ts';
 import { installIdempotency, withEffects } from './api/idempotency.ts';
 import { installMultipart } from './api/multipart.ts';
-import { answerError, installPlumbing, newRequestId } from './api/plumbing.ts';
+import { answerError, headersOfAll, installPlumbing, newRequestId } from './api/plumbing.ts';
 import { compileSerializer } from './api/serialization.ts';
 import { compileValidator } from './api/validation.ts';
 import { installVersions } from './api/versions/install.ts';
@@ -32,7 +33,9 @@ import { webhookRoutes } from './resources/webhook/routes.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+/** 55 MiB in five minutes: recordings over a slow line. */
+const REQUEST_TIMEOUT_MS = 300_000;
 
 /** A resource each. */
 const ROUTES: readonly ((app: App, context: AppContext) => void)[] = [
@@ -56,11 +59,12 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     requestIdHeader: false,
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, headersOfAll(newRequestId(), context.versions), failing.docsUrl),
     exposeHeadRoutes: true,
     // Malformed addresses fail before any hook runs.
     frameworkErrors: (error, request, reply) => {
-      reply.header('Request-Id', request.id);
+      reply.headers(headersOfAll(request.id, context.versions));
       answerError(error, request, reply, failing);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../db/database.ts';
@@ -32,6 +33,13 @@ const SECURITY_HEADERS = {
 /** Asked by whoever watches the service, as often as they like. */
 const PROBES = new Set(['/healthz', '/readyz']);
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** What of a refused body is still coming passes by unread, so that its sender hears the answer; after this the connection is cut. */
+const REST_PASSES_MS = 10_000;
+
+/** Headers of every answer, whoever asked for whatever. */
+export function headersOfAll(requestId: string, versions: VersionHistory): Record<string, string> {
+  return { 'Request-Id': requestId, 'Service-Version': versions.current, ...SECURITY_HEADERS };
+}
 
 /** A fresh request id; a client's own is never taken over. */
 export function newRequestId(): string {
@@ -54,8 +62,11 @@ export function installPlumbing(app: App, options: PlumbingOptions): void {
   app.decorateRequest('principal', null as never);
   app.decorateRequest('serviceVersion', options.versions.current);
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'Request-Id': request.id, 'Service-Version': options.versions.current, ...SECURITY_HEADERS });
-    if (request.is404) throw notFound(request, routes.methodsOf(request.url));
+    reply.headers(headersOfAll(request.id, options.versions));
+    if (request.is404) {
+      draw(limiter, reply, { policy: 'public', of: networkOf(request.ip) }, options.rateLimits);
+      throw notFound(request, routes.methodsOf(request.url));
+    }
     await admit(request, reply, options, limiter);
   });
   app.addHook('preParsing', (request, _reply, payload, done) => {
@@ -69,6 +80,7 @@ export function installPlumbing(app: App, options: PlumbingOptions): void {
     const { method, routeOptions, id } = request;
     // A read that went well decides nothing.
     const level = READS.has(method) && reply.statusCode < 400 ? 'debug' : 'info';
+    if (request.raw.complete === false) cutLater(request.raw);
     options.log[level]({ request_id: id, method, route: routeOptions.url ?? 'none', status: reply.statusCode, ms: Math.round(reply.elapsedTime), account: request.principal?.accountId }, 'request');
     done();
   });
@@ -78,24 +90,29 @@ async function admit(request: FastifyRequest, reply: FastifyReply, options: Plum
   const { scope } = request.routeOptions.config;
   const { rateLimits } = options;
   if (scope === undefined || scope === 'public') {
-    if (!PROBES.has(request.routeOptions.url ?? '')) refuseIfFlooding(limiter.take(`public:${networkOf(request.ip)}`, rateLimits.public));
+    if (!PROBES.has(request.routeOptions.url ?? '')) draw(limiter, reply, { policy: 'public', of: networkOf(request.ip) }, rateLimits);
     return;
   }
   try {
     request.principal = await authenticate(request, options);
   } catch (error) {
-    if (error instanceof ApiError) refuseIfFlooding(limiter.take(`ip:${networkOf(request.ip)}`, rateLimits.unauthenticated));
+    if (error instanceof ApiError) draw(limiter, reply, { policy: 'unauthenticated', of: networkOf(request.ip) }, rateLimits);
     throw error;
   }
   const { principal } = request;
   const kind = request.routeOptions.config.rate ?? (READS.has(request.method) ? 'read' : 'write');
-  const own = limiter.take(`${principal.bucket}:${kind}`, rateLimits[kind]);
-  reply.headers(rateLimitHeaders(kind, rateLimits[kind], own));
-  refuseIfFlooding(own);
+  draw(limiter, reply, { policy: kind, of: principal.bucket }, rateLimits);
   refuseIfFlooding(limiter.take(`account:${principal.accountId}:${kind}`, kind === 'read' ? rateLimits.accountRead : rateLimits.accountWrite));
   request.serviceVersion = options.versions.versionFor(request.headers['service-version'], principal.serviceVersion);
   reply.header('Service-Version', request.serviceVersion);
   requireScope(principal, scope);
+}
+
+/** Takes a token and tells of the bucket. Throws ApiError `rate_limited` when there is none. */
+function draw(limiter: RateLimiter, reply: FastifyReply, { policy, of }: { policy: keyof RateLimits; of: string }, limits: RateLimits): void {
+  const verdict = limiter.take(`${policy}:${of}`, limits[policy]);
+  reply.headers(rateLimitHeaders(policy, limits[policy], verdict));
+  refuseIfFlooding(verdict);
 }
 
 function refuseIfFlooding(verdict: { allowed: boolean; retryAfterSeconds: number }): void {
@@ -115,6 +132,11 @@ function notFound(request: FastifyRequest, allowed: string[]): ApiError {
 function takes({ routeOptions: { config } }: FastifyRequest, type: string): boolean {
   const media = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return media === 'application/json' || (config.multipart !== undefined && media === 'multipart/form-data') || (config.textBodies?.includes(media) ?? false);
+}
+
+function cutLater(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), REST_PASSES_MS).unref();
+  request.once('close', () => clearTimeout(timer));
 }
 
 function hasBody(request: FastifyRequest): boolean {

@@ -43,11 +43,10 @@ export function errorResponses(route: KnownRoute): Record<string, Response> {
 
 function response(status: string, codes: ErrorCode[]): Response {
   const listed = codes.length === 0 ? '' : ` Codes: ${codes.map((code) => `\`${code}\`${status === 'default' ? ` (${ERROR_CATALOGUE[code].status})` : ''}`).join(', ')}.`;
-  const limited = status === '401' ? [] : (['RateLimit', 'RateLimit-Policy'] as const);
   const retry = ['429', '503', 'default'].includes(status) ? (['Retry-After'] as const) : [];
   return {
     description: `${MEANINGS[status] ?? MEANINGS['default']}${listed}`,
-    headers: headers(['Request-Id', 'Service-Version', ...limited, ...retry]),
+    headers: headers(['Request-Id', 'Service-Version', 'RateLimit', 'RateLimit-Policy', ...retry]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     'x-error-codes': codes,
   };
