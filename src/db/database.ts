@@ -179,12 +179,25 @@ function codeOf(error: unknown): string {
 }
 
 const INT8 = 20;
-/** bigint as a number, refused where a number cannot hold it; everything else as `pg` does (timestamptz: Date). */
+const TIMESTAMPTZ = 1184;
+/** bigint as a number, refused where a number cannot hold it; timestamptz as a Date; everything else as `pg` does. */
 const parserFor: pg.CustomTypesConfig['getTypeParser'] = (oid: number, format?: 'text' | 'binary') =>
-  (oid === INT8 ? toSafeNumber : pg.types.getTypeParser(oid, format as 'text')) as never;
+  (oid === INT8 ? toSafeNumber : oid === TIMESTAMPTZ ? toDate : pg.types.getTypeParser(oid, format as 'text')) as never;
 
 function toSafeNumber(text: string): number {
   const number = Number(text);
   if (!Number.isSafeInteger(number)) throw new RangeError(`The database holds ${text}, more than a number can.`);
   return number;
+}
+
+const SPACE = 32;
+const slowly = pg.types.getTypeParser(TIMESTAMPTZ);
+
+/** `2026-11-21 12:00:00.123+00`, as a session in UTC writes it; whatever else it may be (BC, infinity), as `pg` reads it. */
+function toDate(text: string): Date {
+  if (text.endsWith('+00') && text.charCodeAt(10) === SPACE) {
+    const date = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`);
+    if (!Number.isNaN(date.getTime())) return date;
+  }
+  return slowly(text) as Date;
 }

@@ -9,6 +9,18 @@ t.test('database', async (t) => {
   t.teardown(close);
   await db.query('CREATE TABLE thing (n bigint, at timestamptz(3))');
 
+  t.test('times, as every session writes them', async (t) => {
+    const read = async (text: string, zone = 'UTC'): Promise<unknown> => db.transaction(async (transaction) => {
+      await transaction.query(`SET LOCAL timezone = '${zone}'`);
+      return (await transaction.query<{ at: unknown }>('SELECT $1::timestamptz AS at', [text]))[0]?.at;
+    });
+    for (const text of ['2026-11-21T04:05:06Z', '2026-11-21T04:05:06.7Z', '2026-11-21T04:05:06.789Z', '1970-01-01T00:00:00.001Z', '0044-03-15T12:00:00Z', '9999-12-31T23:59:59.999Z']) {
+      for (const zone of ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Europe/London']) t.same(await read(text, zone), new Date(text), `${text} in ${zone}`);
+    }
+    t.equal(await read('infinity'), Infinity);
+    t.equal((await read('0044-03-15 12:00:00+00 BC') as Date).getUTCFullYear(), -43);
+  });
+
   t.test('bigint is a number or an error, timestamptz a Date', async (t) => {
     const at = new Date('2026-11-21T04:05:06.789Z');
     await db.query('INSERT INTO thing VALUES ($1, $2)', [Number.MAX_SAFE_INTEGER, at]);
