@@ -11,6 +11,8 @@ RUN npm ci --omit=dev --no-audit --no-fund \
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production DATA_DIR=/data
+# Encodes recordings as mp3 and ogg.
+RUN apt-get update && apt-get install -y --no-install-recommends ffmpeg && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
