@@ -25,7 +25,7 @@ import { migrate } from './db/migrate.ts';
 import { embeddedSpeak } from './embedded-speak.ts';
 import { engineCatalogue } from './engine-catalogue.ts';
 import { SpeechPool } from './engines/local/speech-pool.ts';
-import { AddressGuard } from './events/address-guard.ts';
+import { openAddressGuard } from './events/address-guard.ts';
 import { Webhooks } from './events/webhooks.ts';
 import { firstStart, type FirstStart } from './first-start.ts';
 import { routeInboundCall } from './inbound-calls.ts';
@@ -112,7 +112,7 @@ async function start(settings: GatewaySettings, log: Logger, stops: Step[]): Pro
   stops.push(async () => (await pooling.catch(() => undefined))?.close());
   const db = await openStore(settings, log, stops);
   const keyring = makeKeyring(readMasterKey(settings.masterKey, settings.dataDir));
-  const guard = new AddressGuard({ allowed: settings.allowPrivateAddresses });
+  const guard = openAddressGuard(settings.allowPrivateAddresses, log);
   const webhooks = new Webhooks({ db, keyring, guard, log });
   stops.push(() => webhooks.close());
   const recordings = new FileRecordings(join(settings.dataDir, 'recordings'));

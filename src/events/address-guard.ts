@@ -85,6 +85,12 @@ export class AddressGuard {
   }
 }
 
+/** The guard of an installation; what the operator lets through is written to the log. */
+export function openAddressGuard(allowed: readonly string[], log: { info(detail: object, message: string): void }): AddressGuard {
+  if (allowed.length > 0) log.info({ allowed }, 'ALLOW_PRIVATE_ADDRESSES lets these through although they are private');
+  return new AddressGuard({ allowed });
+}
+
 /** A URL's host without the brackets of IPv6 and the dot of an absolute name. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
