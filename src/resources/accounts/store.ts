@@ -1,4 +1,5 @@
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL } from '../../db/row-lock.ts';
 
 /** The only SQL on accounts, sign-in tokens and console sessions. */
 
@@ -25,7 +26,7 @@ export async function findAllowedOrigins(db: Queryable, accountId: string): Prom
 }
 
 export async function selectAccountForUpdate(db: Queryable, accountId: string): Promise<void> {
-  await db.query('SELECT 1 FROM account WHERE id = $1 FOR UPDATE', [accountId]);
+  await db.query(`SELECT 1 FROM account WHERE id = $1${LOCK_SQL.change}`, [accountId]);
 }
 
 /** Makes processes that start at once on a new database wait for each other, until the transaction ends. */

@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts';
 import type { AppContext } from '../../context.ts';
 import type { Queryable } from '../../db/database.ts';
+import type { RowLock } from '../../db/row-lock.ts';
 import { newId } from '../../db/id.ts';
 import { isInLiveCall } from '../calls/in-use.ts';
 import { isInRunningCampaign } from '../campaigns/in-use.ts';
@@ -33,7 +34,7 @@ export async function createAgent(context: AgentContext, owner: Owner, body: Cre
 }
 
 /** The agent `id` names, for a caller of its own account and mode. Throws ApiError `agent_not_found`, `key_mode_mismatch`. */
-export async function requireAgent(db: Queryable, owner: Owner, id: string, param = 'id', lock: 'lock' | 'read' = 'read'): Promise<AgentRow> {
+export async function requireAgent(db: Queryable, owner: Owner, id: string, param = 'id', lock: RowLock = 'read'): Promise<AgentRow> {
   const row = await findAgent(db, owner.accountId, id, lock);
   if (!row) throw new ApiError('agent_not_found', `No agent ${id} in this account.`, { param });
   if (row.livemode !== owner.livemode) throw new ApiError('key_mode_mismatch', `Agent ${id} belongs to ${row.livemode ? 'live' : 'test'} mode.`, { param });
@@ -44,7 +45,7 @@ export async function requireAgent(db: Queryable, owner: Owner, id: string, para
 export async function changeAgent(context: AgentContext, owner: Owner, id: string, body: UpdateAgent): Promise<AgentRow> {
   await checkTools(body.tools ?? [], context.guard);
   return context.db.transaction(async (transaction) => {
-    const row = await requireAgent(transaction, owner, id, 'id', 'lock');
+    const row = await requireAgent(transaction, owner, id, 'id', 'change');
     if (Object.keys(body).length === 0) return row;
     const tools = body.tools === undefined ? row.definition.tools : await changeTools(context, transaction, row, body.tools ?? []);
     const definition = changeDefinition(context.engines, row.definition, body, tools);
@@ -56,7 +57,7 @@ export async function changeAgent(context: AgentContext, owner: Owner, id: strin
 /** Throws ApiError `agent_in_use` while a live call or a running campaign has it. */
 export function deleteAgent(context: Pick<AgentContext, 'db' | 'clock'>, owner: Owner, id: string): Promise<void> {
   return context.db.transaction(async (transaction) => {
-    const row = await requireAgent(transaction, owner, id, 'id', 'lock');
+    const row = await requireAgent(transaction, owner, id, 'id', 'delete');
     if ((await isInLiveCall(transaction, 'agent_id', row.id)) || (await isInRunningCampaign(transaction, row.id))) throw new ApiError('agent_in_use', undefined, { param: 'id' });
     const now = new Date(context.clock.now());
     await markAgentDeleted(transaction, row.id, now);

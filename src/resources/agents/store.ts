@@ -1,5 +1,6 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 import { withDefaults } from './definition.ts';
 import type { AgentDefinition } from './schema.ts';
 
@@ -27,9 +28,9 @@ export async function insertAgent(db: Queryable, agent: { id: string; accountId:
 }
 
 /** Of any mode; deleted ones are gone. */
-export async function findAgent(db: Queryable, accountId: string, id: string, lock: 'lock' | 'read' = 'read'): Promise<AgentRow | undefined> {
+export async function findAgent(db: Queryable, accountId: string, id: string, lock: RowLock = 'read'): Promise<AgentRow | undefined> {
   const rows = await db.query<AgentRow>(
-    `SELECT ${COLUMNS} FROM agent WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${lock === 'lock' ? ' FOR UPDATE' : ''}`, [accountId, id]);
+    `SELECT ${COLUMNS} FROM agent WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${LOCK_SQL[lock]}`, [accountId, id]);
   return rows.map(complete)[0];
 }
 

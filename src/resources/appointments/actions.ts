@@ -53,8 +53,10 @@ export function changeAppointment(context: AppointmentsContext, owner: Owner, id
   const given = body.date_time === undefined ? undefined : new Date(body.date_time);
   if (given) requireSensible(given);
   return tellingWhatIsTaken(() => context.db.transaction(async (transaction) => {
-    const row = await requireAppointment(transaction, owner, id, 'lock');
+    await requireAppointment(transaction, owner, id);
+    // The lead before the appointment, as whoever deletes the lead takes them.
     await checkReferences(transaction, owner, body);
+    const row = await requireAppointment(transaction, owner, id, 'lock');
     const changed = merged(row, body, given);
     if (isSame(row, changed)) return row;
     if (row.status === 'canceled' && FIXED_BY_CANCELING.some((field) => differs(row[field], changed[field]))) throw new ApiError('appointment_canceled', undefined, { param: 'id' });
@@ -106,7 +108,7 @@ function requireSensible(date: Date): void {
 /** What the body names must exist, in the same account and mode. */
 async function checkReferences(db: Queryable, owner: Owner, body: UpdateAppointment): Promise<void> {
   if (body.agent_id) await requireAgent(db, owner, body.agent_id, 'agent_id');
-  if (body.lead_id) await requireLead(db, owner, body.lead_id, 'lead_id', 'lock');
+  if (body.lead_id) await requireLead(db, owner, body.lead_id, 'lead_id', 'keep');
 }
 
 async function tellingWhatIsTaken<Result>(work: () => Promise<Result>): Promise<Result> {

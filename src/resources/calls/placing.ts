@@ -47,7 +47,7 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
   const { resolved, line, row } = await context.db.transaction(async (transaction) => {
     // Before the agent's row: whoever takes both takes them in this order.
     await lockAccount(transaction, placer.accountId);
-    const agent = await requireAgent(transaction, placer, body.agent_id, options.agentParam ?? 'agent_id', 'lock');
+    const agent = await requireAgent(transaction, placer, body.agent_id, options.agentParam ?? 'agent_id', 'keep');
     const lead = body.lead_id === undefined ? undefined : await requireLead(transaction, placer, body.lead_id, 'lead_id');
     const line = await lineFor(transaction, placer, agent, body.from_phone_number_id);
     const { variables = {}, overrides } = body;

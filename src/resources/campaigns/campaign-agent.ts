@@ -3,8 +3,8 @@ import type { Queryable } from '../../db/database.ts';
 import { requireAgent, type AgentRow } from '../agents/actions.ts';
 import type { CampaignRow } from './store.ts';
 
-/** The agent that calls the list; undefined: it was deleted. With `lock` it stays until the end of the transaction. */
-export async function findAgentOf(db: Queryable, row: CampaignRow, lock: 'lock' | 'read'): Promise<AgentRow | undefined> {
+/** The agent that calls the list; undefined: it was deleted. With `keep` it stays until the end of the transaction. */
+export async function findAgentOf(db: Queryable, row: CampaignRow, lock: 'keep' | 'read'): Promise<AgentRow | undefined> {
   try {
     return await requireAgent(db, { accountId: row.account_id, livemode: row.livemode }, row.agent_id, 'agent_id', lock);
   } catch (error) {

@@ -15,8 +15,8 @@ export type MovesContext = Pick<AppContext, 'db' | 'clock' | 'jobs' | 'events' |
 export function runCampaign(context: MovesContext, owner: Owner, id: string, move: 'start' | 'resume'): Promise<CampaignRow> {
   return context.db.transaction(async (transaction) => {
     const row = await requireCampaign(transaction, owner, id, 'lock');
-    // Locked, so that it cannot be deleted meanwhile.
-    await requireAgent(transaction, owner, row.agent_id, 'agent_id', 'lock');
+    // Kept, so that it cannot be deleted meanwhile.
+    await requireAgent(transaction, owner, row.agent_id, 'agent_id', 'keep');
     requireMove(row, move);
     await cancelStart(context.jobs, transaction, row);
     return saveProgress(context, transaction, running(row, context.clock.now()));
@@ -65,7 +65,7 @@ export function startScheduled(context: MovesContext, payload: { campaign_id?: u
   return context.db.transaction(async (transaction) => {
     const row = await lockCampaign(transaction, String(payload.campaign_id));
     if (!row || row.scheduled_at?.toISOString() !== payload.scheduled_at || nextStatus(row.status, 'fall_due') === undefined) return;
-    const begun = (await findAgentOf(transaction, row, 'lock')) ? running(row, context.clock.now()) : await halt(transaction, row, 'agent_deleted');
+    const begun = (await findAgentOf(transaction, row, 'keep')) ? running(row, context.clock.now()) : await halt(transaction, row, 'agent_deleted');
     await saveProgress(context, transaction, begun);
   });
 }

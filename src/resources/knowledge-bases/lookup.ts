@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts';
 import type { Queryable } from '../../db/database.ts';
-import { findKnowledgeBase, type KnowledgeBaseRow, type RowLock } from './store.ts';
+import type { RowLock } from '../../db/row-lock.ts';
+import { findKnowledgeBase, type KnowledgeBaseRow } from './store.ts';
 
 /**
  * The knowledge base `id` names, for a caller of its own account and mode; unless `lock` says otherwise it is kept from

@@ -1,5 +1,6 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 
 /** The only SQL on knowledge bases; that on their documents is in document-store.ts, that on passages in passage-store.ts. */
 
@@ -18,10 +19,6 @@ export interface KnowledgeBaseRow {
 export interface Contents { documents: number; processing: number; failed: number; passages: number }
 export const NO_CONTENTS: Contents = { documents: 0, processing: 0, failed: 0, passages: 0 };
 
-/** `keep`: not deleted before the transaction ends. `change`: nobody else adds to it. `delete`: alone with it. */
-export type RowLock = 'read' | 'keep' | 'change' | 'delete';
-
-const LOCKS: Readonly<Record<RowLock, string>> = { read: '', keep: ' FOR KEY SHARE', change: ' FOR NO KEY UPDATE', delete: ' FOR UPDATE' };
 const COLUMNS = 'id, account_id, livemode, name, description, index_number, created_at, updated_at';
 
 export async function insertKnowledgeBase(db: Queryable, row: Omit<KnowledgeBaseRow, 'index_number' | 'updated_at'>): Promise<KnowledgeBaseRow> {
@@ -34,7 +31,7 @@ export async function insertKnowledgeBase(db: Queryable, row: Omit<KnowledgeBase
 
 /** Of any mode. */
 export async function findKnowledgeBase(db: Queryable, accountId: string, id: string, lock: RowLock): Promise<KnowledgeBaseRow | undefined> {
-  const [row] = await db.query<KnowledgeBaseRow>(`SELECT ${COLUMNS} FROM knowledge_base WHERE account_id = $1 AND id = $2${LOCKS[lock]}`, [accountId, id]);
+  const [row] = await db.query<KnowledgeBaseRow>(`SELECT ${COLUMNS} FROM knowledge_base WHERE account_id = $1 AND id = $2${LOCK_SQL[lock]}`, [accountId, id]);
   return row;
 }
 

@@ -37,7 +37,7 @@ export function changeLead(context: LeadContext, owner: Owner, id: string, body:
   checkLead(body);
   return refusingDuplicates(() => context.db.transaction(async (transaction) => {
     // Of two changes at once the second waits here, and finds the lead as the first left it.
-    const row = await requireLead(transaction, owner, id, 'id', 'lock');
+    const row = await requireLead(transaction, owner, id, 'id', 'change');
     if (Object.keys(body).length === 0) return row;
     const now = new Date(context.clock.now());
     const changed = applied(row, body);
@@ -56,7 +56,7 @@ export function qualifyLead(context: LeadContext, owner: Owner, leadId: string, 
 /** Deletes it for good. */
 export function deleteLead(context: LeadContext, owner: Owner, id: string): Promise<void> {
   return context.db.transaction(async (transaction) => {
-    const row = await requireLead(transaction, owner, id, 'id', 'lock');
+    const row = await requireLead(transaction, owner, id, 'id', 'delete');
     await removeLead(transaction, row.id);
   });
 }

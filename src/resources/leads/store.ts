@@ -1,5 +1,6 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable, Value } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 import type { LeadImport } from './schema.ts';
 
 /** The only SQL on leads. */
@@ -61,8 +62,8 @@ export async function insertLead(db: Queryable, row: LeadRow): Promise<LeadRow> 
 }
 
 /** Of any mode. */
-export async function findLead(db: Queryable, accountId: string, id: string, lock: 'lock' | 'read'): Promise<LeadRow | undefined> {
-  const [row] = await db.query<LeadRow>(`SELECT ${COLUMNS} FROM lead WHERE account_id = $1 AND id = $2${lock === 'lock' ? ' FOR UPDATE' : ''}`, [accountId, id]);
+export async function findLead(db: Queryable, accountId: string, id: string, lock: RowLock): Promise<LeadRow | undefined> {
+  const [row] = await db.query<LeadRow>(`SELECT ${COLUMNS} FROM lead WHERE account_id = $1 AND id = $2${LOCK_SQL[lock]}`, [accountId, id]);
   return row;
 }
 

@@ -34,7 +34,7 @@ export async function createPhoneNumber(context: NumbersContext, owner: Owner, b
 /** Changes the fields that were sent. */
 export function changePhoneNumber(context: NumbersContext, owner: Owner, id: string, body: UpdatePhoneNumber): Promise<PhoneNumberRow> {
   return context.db.transaction(async (transaction) => {
-    const row = await requirePhoneNumber(transaction, owner, id, 'id', 'lock');
+    const row = await requirePhoneNumber(transaction, owner, id, 'id', 'change');
     await checkReferences(transaction, owner, body);
     const changed = { ...row, ...body, outbound_enabled: body.outbound_enabled === undefined ? row.outbound_enabled : (body.outbound_enabled ?? true) };
     return updatePhoneNumber(transaction, changed, new Date(context.clock.now()));
@@ -44,7 +44,7 @@ export function changePhoneNumber(context: NumbersContext, owner: Owner, id: str
 /** Throws ApiError `phone_number_in_use` while a live call came through it. */
 export function deletePhoneNumber(context: NumbersContext, owner: Owner, id: string): Promise<void> {
   return context.db.transaction(async (transaction) => {
-    const row = await requirePhoneNumber(transaction, owner, id, 'id', 'lock');
+    const row = await requirePhoneNumber(transaction, owner, id, 'id', 'delete');
     if (await isInLiveCall(transaction, 'phone_number_id', row.id)) throw new ApiError('phone_number_in_use', undefined, { param: 'id' });
     await markPhoneNumberDeleted(transaction, row.id, new Date(context.clock.now()));
   });

@@ -1,5 +1,6 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 
 /** The only SQL on phone numbers. */
 
@@ -28,9 +29,9 @@ export async function insertPhoneNumber(db: Queryable, row: PhoneNumberRow): Pro
   return inserted as PhoneNumberRow;
 }
 
-export async function findPhoneNumber(db: Queryable, accountId: string, id: string, lock: 'lock' | 'read'): Promise<PhoneNumberRow | undefined> {
+export async function findPhoneNumber(db: Queryable, accountId: string, id: string, lock: RowLock): Promise<PhoneNumberRow | undefined> {
   const [row] = await db.query<PhoneNumberRow>(
-    `SELECT ${COLUMNS} FROM phone_number WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${lock === 'lock' ? ' FOR UPDATE' : ''}`, [accountId, id]);
+    `SELECT ${COLUMNS} FROM phone_number WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${LOCK_SQL[lock]}`, [accountId, id]);
   return row;
 }
 

@@ -41,7 +41,7 @@ export async function openSession(context: AppContext, owner: Owner, body: NewRe
   const createdAt = new Date(context.clock.now());
   const { session, resolved } = await context.db.transaction(async (transaction) => {
     await lockAccount(transaction, owner.accountId);
-    const agent = await requireAgent(transaction, owner, body.agent_id, 'agent_id', 'lock');
+    const agent = await requireAgent(transaction, owner, body.agent_id, 'agent_id', 'keep');
     const resolved = resolveForCall(context.engines, agent, { variables, overrides, maxDurationSeconds: body.max_duration_seconds, now: createdAt });
     const session: OpenedSession = {
       id: id ?? newId(createdAt.getTime()),

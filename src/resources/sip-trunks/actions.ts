@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { ApiError } from '../../api/errors.ts';
 import type { AppContext } from '../../context.ts';
 import type { Queryable } from '../../db/database.ts';
+import type { RowLock } from '../../db/row-lock.ts';
 import { newId } from '../../db/id.ts';
 import { isInLiveCall } from '../calls/in-use.ts';
 import { detachTrunk } from '../phone-numbers/lookup.ts';
@@ -26,7 +27,7 @@ export function createTrunk(context: TrunksContext, owner: Owner, body: CreateSi
 }
 
 /** The trunk `id` names, for a caller of its own account and mode. Throws ApiError `sip_trunk_not_found`, `key_mode_mismatch`. */
-export async function requireTrunk(db: Queryable, owner: Owner, id: string, param = 'id', lock: 'lock' | 'read' = 'read'): Promise<SipTrunkRow> {
+export async function requireTrunk(db: Queryable, owner: Owner, id: string, param = 'id', lock: RowLock = 'read'): Promise<SipTrunkRow> {
   const row = await findTrunk(db, owner.accountId, id, lock);
   if (!row) throw new ApiError('sip_trunk_not_found', `No SIP trunk ${id} in this account.`, { param });
   if (row.livemode !== owner.livemode) throw new ApiError('key_mode_mismatch', `SIP trunk ${id} belongs to ${row.livemode ? 'live' : 'test'} mode.`, { param });
@@ -36,7 +37,7 @@ export async function requireTrunk(db: Queryable, owner: Owner, id: string, para
 /** Changes the fields that were sent. */
 export function changeTrunk(context: TrunksContext, owner: Owner, id: string, body: UpdateSipTrunk): Promise<SipTrunkRow> {
   return context.db.transaction(async (transaction) => {
-    const row = await requireTrunk(transaction, owner, id, 'id', 'lock');
+    const row = await requireTrunk(transaction, owner, id, 'id', 'change');
     const { password } = body;
     const hasPassword = password === undefined ? row.password_set : password !== null;
     const draft = draftOf({ ...body, name: body.name ?? row.name }, hasPassword, { ...row, settings: settingsOf(row.settings) });
@@ -49,7 +50,7 @@ export function changeTrunk(context: TrunksContext, owner: Owner, id: string, bo
 /** Throws ApiError `sip_trunk_in_use` while a live call came through it. */
 export function deleteTrunk(context: TrunksContext, owner: Owner, id: string): Promise<void> {
   return context.db.transaction(async (transaction) => {
-    const row = await requireTrunk(transaction, owner, id, 'id', 'lock');
+    const row = await requireTrunk(transaction, owner, id, 'id', 'delete');
     if (await isInLiveCall(transaction, 'sip_trunk_id', row.id)) throw new ApiError('sip_trunk_in_use', undefined, { param: 'id' });
     const now = new Date(context.clock.now());
     transaction.afterCommit(() => context.trunkChanges.notify());

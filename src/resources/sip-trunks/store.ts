@@ -1,5 +1,6 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 import type { TrunkDraft } from './draft.ts';
 import type { Registration, TrunkSettings } from './schema.ts';
 
@@ -37,9 +38,9 @@ export async function insertTrunk(db: Queryable, row: TrunkDraft & { id: string;
   return inserted as SipTrunkRow;
 }
 
-export async function findTrunk(db: Queryable, accountId: string, id: string, lock: 'lock' | 'read'): Promise<SipTrunkRow | undefined> {
+export async function findTrunk(db: Queryable, accountId: string, id: string, lock: RowLock): Promise<SipTrunkRow | undefined> {
   const [row] = await db.query<SipTrunkRow>(
-    `SELECT ${COLUMNS} FROM sip_trunk WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${lock === 'lock' ? ' FOR UPDATE' : ''}`, [accountId, id]);
+    `SELECT ${COLUMNS} FROM sip_trunk WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL${LOCK_SQL[lock]}`, [accountId, id]);
   return row;
 }
 
