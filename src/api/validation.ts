@@ -38,21 +38,42 @@ export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPa
   };
 };
 
+interface Unfit { path: string[]; reason: string }
+
 /**
  * What no route can take, wherever it stands: text that is not Unicode or holds U+0000 (the database stores neither), and nesting
- * that nothing of ours needs.
+ * that nothing of ours needs. Written to make nothing while all is well: a body of megabytes may hold millions of values.
  */
-function findUnfit(data: unknown): { path: string[]; reason: string } | undefined {
-  const waiting: { value: unknown; path: string[] }[] = [{ value: data, path: [] }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { value, path } = next;
-    if (typeof value === 'string' && !isPlainText(value)) return { path, reason: `${path.at(-1) ?? 'The body'} has characters that are not text (U+0000, or half of a surrogate pair).` };
-    if (typeof value !== 'object' || value === null) continue;
-    if (path.length === MAX_DEPTH) return { path: path.slice(0, 1), reason: `The body is nested deeper than ${MAX_DEPTH} levels.` };
-    for (const [name, below] of Object.entries(value)) {
-      if (!isPlainText(name)) return { path, reason: 'The name of a field has characters that are not text (U+0000, or half of a surrogate pair).' };
-      if (typeof below === 'string' ? !isPlainText(below) : typeof below === 'object') waiting.push({ value: below, path: [...path, name] });
-    }
+function findUnfit(data: unknown): Unfit | undefined {
+  return unfitIn(data, [], 0);
+}
+
+/** `path` is that of `value`, and is as it was once this has found nothing. */
+function unfitIn(value: unknown, path: string[], depth: number): Unfit | undefined {
+  if (typeof value === 'string') return isPlainText(value) ? undefined : { path, reason: `${path.at(-1) ?? 'The body'} has characters that are not text (U+0000, or half of a surrogate pair).` };
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === MAX_DEPTH) return { path: path.slice(0, 1), reason: `The body is nested deeper than ${MAX_DEPTH} levels.` };
+  return Array.isArray(value) ? unfitItem(value, path, depth) : unfitField(value, path, depth);
+}
+
+function unfitItem(items: readonly unknown[], path: string[], depth: number): Unfit | undefined {
+  for (const [index, item] of items.entries()) {
+    if (typeof item !== 'string' && typeof item !== 'object') continue;
+    path.push(String(index));
+    const found = unfitIn(item, path, depth + 1);
+    if (found) return found;
+    path.pop();
+  }
+  return undefined;
+}
+
+function unfitField(fields: object, path: string[], depth: number): Unfit | undefined {
+  for (const [name, below] of Object.entries(fields)) {
+    if (!isPlainText(name)) return { path, reason: 'The name of a field has characters that are not text (U+0000, or half of a surrogate pair).' };
+    path.push(name);
+    const found = unfitIn(below, path, depth + 1);
+    if (found) return found;
+    path.pop();
   }
   return undefined;
 }

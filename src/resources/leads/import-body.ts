@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { ApiError } from '../../api/errors.ts';
 import { compileValidator } from '../../api/validation.ts';
-import { ImportEnvelope } from './schema.ts';
+import { ImportEnvelope, MAX_IMPORTED } from './schema.ts';
 
 /** No honest row comes near it; much deeper, and the body could not be written out again. */
 const MAX_DEPTH = 100;
@@ -18,13 +18,13 @@ export const compileImportValidator: FastifySchemaCompiler<object> = (part) => {
   };
 };
 
-/** As many rows, with nothing in them. */
+/** As many rows, with nothing in them; one too many stands for any number. */
 function withoutRows(body: unknown): unknown {
   const { leads } = (body ?? {}) as { leads?: unknown };
-  return Array.isArray(leads) ? { ...(body as object), leads: leads.map(() => null) } : body;
+  return Array.isArray(leads) ? { ...(body as object), leads: leads.slice(0, MAX_IMPORTED + 1).fill(null) } : body;
 }
 
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((below) => isDeeper(below, levels - 1));
+  return levels === 0 || (Array.isArray(value) ? value : Object.values(value)).some((below) => isDeeper(below, levels - 1));
 }

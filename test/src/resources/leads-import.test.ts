@@ -53,6 +53,15 @@ t.test('imports of leads', async (t) => {
     t.equal((await all(api)).length, 3, 'what is refused as a whole makes nothing');
   });
 
+  t.test('a sheet has so many columns, and rows of so much', async (t) => {
+    const api = await inNewAccount(shared);
+    const header = (columns: number): string => ['name', 'phone_number', ...Array.from({ length: columns - 2 }, (_, n) => `c${n}`)].join(',');
+    t.match(await csv(api, `${header(1000)}\nA,${number(1)}\n`), { status: 201, body: { created: 1 } });
+    t.match(await csv(api, `${header(1001)}\nA,${number(2)}\n`), { status: 400, body: { error: { code: 'invalid_csv' } } });
+    t.match(await csv(api, `name,phone_number\nA,${number(2)}\n"${'x'.repeat(1024 * 1024)}","${'x'.repeat(100)}"\n`), { status: 400, body: { error: { code: 'invalid_csv' } } });
+    t.equal((await all(api)).length, 1);
+  });
+
   t.test('the size of an import', async (t) => {
     const api = await inNewAccount(shared);
     const limit = 10 * 1024 * 1024;
