@@ -30,13 +30,14 @@ export async function createMcpServer(context: McpContext, owner: Owner, body: C
   }));
 }
 
-/** Changes the fields that were sent; `headers` are replaced whole, null clears them. Throws as `createMcpServer` does. */
+/** Changes the fields that were sent; `headers` are replaced whole, null clears them. Throws as `createMcpServer` does, and `missing_parameter`. */
 export async function changeMcpServer(context: McpContext, owner: Owner, id: string, body: UpdateMcpServer): Promise<McpServerRow> {
   if (body.url !== undefined) await requireSafeUrl(context, body.url);
   const headers = body.headers === undefined ? undefined : checkedHeaders(body.headers ?? {});
   return context.db.transaction(async (transaction) => {
     const row = await requireMcpServer(transaction, owner, id, 'id', 'lock');
     if (Object.keys(body).length === 0) return row;
+    if (headers === undefined) requireSameOrigin(row, body.url ?? row.url);
     const changed: McpServerRow = {
       ...row, ...settings(row, body), tools: switched(row.tools, body.tools ?? []), updated_at: new Date(context.clock.now()),
       ...(headers === undefined ? {} : { headers: sealHeaders(context.keyring, id, headers), headers_set: Object.keys(headers) }),
@@ -100,6 +101,12 @@ function isSameConnection(a: McpServerRow, b: McpServerRow): boolean {
 function merged(offered: OfferedTool[], before: McpToolRow[]): McpToolRow[] {
   const off = new Set(before.filter(({ enabled }) => !enabled).map(({ name }) => name));
   return offered.map((tool) => ({ ...tool, enabled: !off.has(tool.name) }));
+}
+
+/** Whoever may change a server does not get to see where its secrets open. Throws ApiError `missing_parameter`. */
+function requireSameOrigin(row: McpServerRow, url: string): void {
+  if (row.headers === null || new URL(url).origin === new URL(row.url).origin) return;
+  throw new ApiError('missing_parameter', 'The url leads to another host, which the headers kept here are not for: send headers with it, or null for none.', { param: 'headers' });
 }
 
 function switched(tools: McpToolRow[], switches: readonly { name: string; enabled: boolean }[]): McpToolRow[] {

@@ -33,7 +33,9 @@ function loadSdk() {
 export function readTools(guard: AddressGuard, address: McpAddress, timeoutMs = CONNECT_TIMEOUT_MS): Promise<OfferedTool[]> {
   return withMcpClient(guard, address, timeoutMs, async (client, signal) => {
     const { tools } = await client.listTools(undefined, { signal, timeout: timeoutMs });
-    return checked(tools.map(({ name, description, inputSchema }) => withoutSecrets({ name, description: description ?? '', input_schema: inputSchema }, address.headers)));
+    // Not before it is known to be of a size that can be gone through.
+    const offered = checked(tools.map(({ name, description, inputSchema }) => ({ name, description: description ?? '', input_schema: inputSchema })));
+    return offered.map((tool) => withoutSecrets(tool, address.headers));
   });
 }
 

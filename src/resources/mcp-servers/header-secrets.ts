@@ -4,6 +4,8 @@ export type Headers = Readonly<Record<string, string>>;
 
 /** Shorter values occur in honest texts. */
 const SHORTEST_SECRET = 6;
+/** Of one value, such as the token behind `Bearer`; each is looked for in all that the server sent, so there must not be thousands. */
+const MAX_WORDS = 8;
 
 /** As the row `id` holds them. */
 export function sealHeaders(keyring: Keyring, id: string, headers: Headers): Buffer | null {
@@ -16,7 +18,7 @@ export function openHeaders(keyring: Keyring, row: { id: string; headers: Buffer
 
 /** What a server sent, without the header values that it was sent: a server may echo them. */
 export function withoutSecrets<Value>(value: Value, headers: Headers): Value {
-  const secrets = Object.values(headers).flatMap((text) => [text, ...text.split(' ')]).filter((text) => text.length >= SHORTEST_SECRET);
+  const secrets = [...new Set(Object.values(headers).flatMap((text) => [text, ...text.split(' ', MAX_WORDS)]).filter((text) => text.length >= SHORTEST_SECRET))];
   if (secrets.length === 0) return value;
   const hide = (text: string): string => secrets.reduce((hidden, secret) => hidden.replaceAll(secret, '[redacted]'), text);
   const walk = (at: unknown): unknown => {

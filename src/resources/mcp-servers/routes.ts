@@ -38,7 +38,7 @@ export function mcpServerRoutes(app: App, context: AppContext): void {
 
   app.patch('/v1/mcp-servers/:id', {
     config: { ...write, errors: ['mcp_server_not_found', 'unsafe_url'] },
-    schema: { summary: 'Change an MCP server', params: IdParams, querystring: NoQuery, body: UpdateMcpServer, response: { 200: McpServer } },
+    schema: { summary: 'Change an MCP server', description: 'Only the fields that are sent change. A url with another scheme, host or port needs its headers sent again, or null.', params: IdParams, querystring: NoQuery, body: UpdateMcpServer, response: { 200: McpServer } },
   }, async ({ params, principal, body }) => present(await changeMcpServer(context, principal, params.id, body)));
 
   app.delete('/v1/mcp-servers/:id', {

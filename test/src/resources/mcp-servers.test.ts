@@ -1,4 +1,5 @@
 import t from 'tap';
+import { withoutSecrets } from '../../../src/resources/mcp-servers/header-secrets.ts';
 import { requireMcpServers } from '../../../src/resources/mcp-servers/lookup.ts';
 import { startApiHarness } from '../../support/api-harness.ts';
 
@@ -74,6 +75,26 @@ t.test('MCP servers', async (t) => {
     const made = await api.call('POST', '/v1/mcp-servers', { raw: JSON.stringify(proto), headers: { 'content-type': 'application/json' } });
     t.ok(made.status === 400 || made.status === 201);
     t.equal(({} as Record<string, unknown>)['polluted'], undefined);
+  });
+
+  t.test('headers go nowhere but where they were meant for', async (t) => {
+    const id = await add({ headers: { Authorization: 'Bearer kept-here' } });
+    const change = (body: object) => api.call('PATCH', `/v1/mcp-servers/${id}`, { body });
+    for (const url of [URL_OF(2), 'https://203.0.112.1:8443/mcp', 'http://127.0.0.1:3999/']) {
+      t.match(await change({ url }), { status: 400, body: { error: { code: 'missing_parameter', param: 'headers' } } }, url);
+    }
+    t.match((await api.call('GET', `/v1/mcp-servers/${id}`)).body, { url: URL_OF(1), headers_set: ['Authorization'] }, 'nothing has changed');
+    t.match((await change({ url: 'https://203.0.112.1/other' })).body, { url: 'https://203.0.112.1/other', headers_set: ['Authorization'] }, 'another path of the same origin');
+    t.match((await change({ url: URL_OF(2), headers: { Authorization: 'Bearer new' } })).body, { url: URL_OF(2), headers_set: ['Authorization'] });
+    t.match((await change({ url: URL_OF(3), headers: null })).body, { url: URL_OF(3), headers_set: [] });
+    t.match((await change({ url: URL_OF(4) })).body, { url: URL_OF(4) }, 'without headers there is nothing to be careful with');
+  });
+
+  t.test('what a server echoes is gone through for so many words of a header, however many it has', (t) => {
+    const words = Array.from({ length: 500 }, (_, n) => `secret${String(n).padStart(3, '0')}`);
+    const shown = withoutSecrets({ all: words.join(' '), some: words.slice(0, 2).join('-'), late: words[499] }, { Cookie: words.join(' ') });
+    t.strictSame(shown, { all: '[redacted]', some: '[redacted]-[redacted]', late: 'secret499' });
+    t.end();
   });
 
   t.test('listed newest first, in pages, a mode apart', async (t) => {
