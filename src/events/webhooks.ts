@@ -5,6 +5,7 @@ import { newId } from '../db/id.ts';
 import type { AddressGuard } from './address-guard.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { payloadOf, type AccountEvent, type EventSink } from './event.ts';
+import { PendingEvents } from './pending-events.ts';
 import { postWebhook, type PostResult, type WebhookPost } from './webhook-post.ts';
 import { firstKeyVersion, insertDelivery, readConfig, type DeliveryRow, type WebhookConfig } from './webhook-store.ts';
 
@@ -22,8 +23,6 @@ export interface WebhooksOptions {
 
 /** When the second and third attempts come, counted from the failure before. */
 const RETRY_AFTER_MS = [5000, 30_000];
-/** Events at once, those that wait for a retry included. */
-const MAX_PENDING = 10_000;
 const REAL_TIMERS = { now: () => Date.now(), setTimeout: (work: () => void, ms: number) => setTimeout(work, ms), clearTimeout: (timer: never) => clearTimeout(timer) };
 
 /** Tells accounts of events: best effort, at most three attempts, each recorded; pending retries live in this process only. */
@@ -33,8 +32,7 @@ export class Webhooks implements EventSink {
   readonly #queue = new DeliveryQueue();
   readonly #retries = new Set<unknown>();
   readonly #working = new Set<Promise<void>>();
-  /** Events with an attempt still to come. */
-  readonly #pending = new Set<AccountEvent>();
+  readonly #pending = new PendingEvents();
   #closed = false;
 
   constructor(options: WebhooksOptions) {
@@ -43,18 +41,17 @@ export class Webhooks implements EventSink {
   }
 
   emit(event: AccountEvent): void {
-    if (this.#pending.size >= MAX_PENDING) {
+    if (!this.#pending.add(event)) {
       this.#options.log.warn({ event: event.event, accountId: event.accountId, pending: this.#pending.size }, 'event dropped: too many wait for an attempt or a retry');
       return;
     }
-    this.#pending.add(event);
     const at = new Date(this.#timers.now());
     this.#start(event, () => this.#payload(event, at), 1);
   }
 
   /** What is still to be sent about an erased object is not sent. */
   forget(objectId: string): void {
-    for (const event of this.#pending) if (event.data['id'] === objectId) this.#pending.delete(event);
+    this.#pending.forget(objectId);
   }
 
   /** One sample now, whatever the switch and the subscription say; the same code path as a real event. `id` names its record. Undefined: no url is set. */
