@@ -83,8 +83,8 @@ export async function buildApp(context: AppContext, extensions: Extension[] = []
     },
   });
   await installMultipart(app);
-  installVersions(app, context.versions);
   installIdempotency(app, { db, clock, owner: context.nodeId });
+  installVersions(app, context.versions);
   healthRoutes(app, context);
   const noting = { ...context, db: withEffects(db) };
   for (const routes of ROUTES) routes(app, noting);

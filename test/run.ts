@@ -3,12 +3,15 @@
  * last line is `N passed, N failed` (assertions; lint counts as one). Exit code 1 on any failure or when nothing ran.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ensurePackages } from './support/debian-packages.ts';
 import { runArea, type AreaRun } from './support/run-area.ts';
 import { ensureTapBuilt } from './support/tap-build.ts';
 import type { FileResult } from './support/tap-results.ts';
 import { findAreas, type TestArea } from './support/test-areas.ts';
+import { shareTestPostgres } from './support/test-database.ts';
 
 const AREA_BUDGET_MS = 180_000;
 const AREA_LIMIT_MS = 420_000;
@@ -78,6 +81,19 @@ const broken = (name: string, error: unknown): AreaRun => {
   return { area: name, timeMs: 0, results: [{ file: name, passed: 0, skipped: 0, timeMs: 0, failures: [{ name, detail }] }] };
 };
 
+/** What every test process would else make for itself: a PostgreSQL, and the code Node compiles from our sources. */
+async function shareWithTests(areas: TestArea[]): Promise<{ end: () => Promise<void> }> {
+  const compiled = mkdtempSync(path.join(tmpdir(), 'wv-compiled-'));
+  process.env['NODE_COMPILE_CACHE'] = compiled;
+  const server = areas.some(({ name }) => name.startsWith('src')) ? await shareTestPostgres(process.env) : undefined;
+  return {
+    end: async () => {
+      await server?.stop();
+      rmSync(compiled, { recursive: true, force: true });
+    },
+  };
+}
+
 async function main(filters: string[]): Promise<boolean> {
   const testFilters = filters.filter((filter) => filter !== 'lint');
   const lintOnly = filters.length > 0 && testFilters.length === 0;
@@ -90,7 +106,12 @@ async function main(filters: string[]): Promise<boolean> {
     return report([broken('what the tests need', error)]);
   }
   const runs = filters.length === 0 || filters.includes('lint') ? [runLint()] : [];
-  return report([...runs, ...(await runTests(areas))]);
+  const shared = await shareWithTests(areas);
+  try {
+    return report([...runs, ...(await runTests(areas))]);
+  } finally {
+    await shared.end();
+  }
 }
 
 if (!(await main(process.argv.slice(2)))) process.exitCode = 1;

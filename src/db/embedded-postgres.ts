@@ -15,6 +15,8 @@ export interface EmbeddedPostgresOptions {
   log: { info(detail: object, message: string): void; warn(detail: object, message: string): void };
   /** Chosen by what this machine allows when absent. */
   runAs?: RunAs;
+  /** Server settings that take the place of ours: for a store that need not outlive its process. */
+  settings?: Readonly<Record<string, string>>;
 }
 
 /** A PostgreSQL that runs as our child, reachable through a unix socket in a directory only we can enter. */
@@ -146,7 +148,7 @@ class Server {
   /** Resolves to undefined once the server answers, or to what it said before it ended. */
   async #launch(): Promise<string | undefined> {
     const { binaries, clusterDir, host, runAs } = this.#options;
-    const settings = Object.entries({ ...SERVER_SETTINGS, unix_socket_directories: host }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const settings = Object.entries({ ...SERVER_SETTINGS, ...this.#options.settings, unix_socket_directories: host }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const [command = '', ...rest] = commandFor(runAs, [binaries.postgres, '-D', clusterDir, ...settings], true);
     // A session of its own: a terminal's Ctrl-C stops us, and we stop PostgreSQL when the calls have ended.
     const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe'], env: childEnvironment(), detached: true });

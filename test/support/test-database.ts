@@ -9,6 +9,8 @@ import { migrate } from '../../src/db/migrate.ts';
 /** Socket directory of a PostgreSQL that the test runner started for all its processes. */
 const SHARED_SOCKET_DIR = 'WIREVOICE_TEST_POSTGRES';
 const BASE = 'wirevoice_base';
+/** Nothing here outlives a test run, so nothing waits for the disk; what must survive a power cut is tested on a store of its own. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
 const LOCK = 7_281_002;
 
 export const quietLog = { info: () => undefined, warn: () => undefined };
@@ -16,7 +18,7 @@ export const quietLog = { info: () => undefined, warn: () => undefined };
 /** A PostgreSQL for one test run, in a temporary directory; `stop` removes it. */
 export async function startTestPostgres(): Promise<EmbeddedPostgres> {
   const dataDir = mkdtempSync(join(tmpdir(), 'wv-test-'));
-  const server = await startEmbeddedPostgres({ dataDir, log: quietLog });
+  const server = await startEmbeddedPostgres({ dataDir, log: quietLog, settings: SETTINGS });
   return {
     host: server.host,
     pid: () => server.pid(),

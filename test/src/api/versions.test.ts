@@ -44,7 +44,9 @@ t.test('a dated behaviour', async (t) => {
   t.match(made, { status: 201, headers: { 'service-version': '2026-09-01' }, body: { greeting: 'Good day' } });
   t.notOk('opening_message' in made.body);
   const url = `/v1/agents/${made.body.id}`;
-  t.match(await api.call('POST', '/v1/agents', { body: { ...withoutOpening, greeting: 'Good day' }, headers: { ...old, 'Idempotency-Key': 'v' } }), { status: 201, body: { id: made.body.id, greeting: 'Good day' } }, 'a replay is of that version too');
+  t.match(await api.call('POST', '/v1/agents', { body: { ...withoutOpening, greeting: 'Good day' }, headers: { ...old, 'Idempotency-Key': 'v' } }), { status: 201, body: { id: made.body.id, greeting: 'Good day' } }, 'a replay is of the version that asks');
+  const newer = await api.call('POST', '/v1/agents', { body: { ...withoutOpening, opening_message: 'Good day' }, headers: { 'Service-Version': '2027-06-01', 'Idempotency-Key': 'v' } });
+  t.match(newer, { status: 201, body: { id: made.body.id, opening_message: 'Good day' } });
 
   const header = (version: string) => ({ headers: { 'Service-Version': version } });
   t.match(await api.call('GET', url, header('2027-06-01')), { status: 200, body: { name: 'A', opening_message: 'Good day' } });
