@@ -81,3 +81,38 @@ t.test('a change with nothing in it changes nothing, and one of what is not ther
     t.equal((await api.call('PATCH', one, { body: [] })).status, 400, one);
   }
 });
+
+interface Shape { $ref?: string; type?: string | string[]; anyOf?: Shape[]; properties?: Record<string, Shape> }
+
+t.test('null clears whatever may be null', async (t) => {
+  const { body: document } = await api.call('GET', '/openapi.json', { key: null });
+  const resolve = (shape: Shape): Shape => (shape.$ref === undefined ? shape : document.components.schemas[shape.$ref.split('/').at(-1) ?? '']);
+  const nullable = (shape: Shape): boolean => [shape.type].flat().includes('null') || (resolve(shape).anyOf ?? []).some(nullable);
+  let cleared = 0;
+  for (const example of examples.filter(({ path }) => has('PATCH', `${path}/:id`))) {
+    const { requestBody } = document.paths[`${example.path}/{id}`].patch;
+    const fields = Object.entries(resolve(requestBody.content['application/json'].schema).properties ?? {}).filter(([, shape]) => nullable(shape)).map(([name]) => name);
+    const { one } = await made(api, example);
+    const fresh = (await api.call('GET', one)).body;
+    for (const field of fields) {
+      const { status, body } = await api.call('PATCH', one, { body: { [field]: null } });
+      // A trunk must keep one way in or out.
+      if (status === 400 && example.path === '/v1/sip-trunks') continue;
+      t.equal(status, 200, `${one} ${field}: ${JSON.stringify(body.error ?? '')}`);
+      // What is written only has no field of its own.
+      if (!(field in fresh)) continue;
+      t.ok(body[field] === null || JSON.stringify(body[field]) === JSON.stringify(fresh[field]), `${one} ${field} is its default`);
+      t.strictSame((await api.call('GET', one)).body[field], body[field]);
+      cleared++;
+    }
+  }
+  t.ok(cleared > 40, `${cleared} fields`);
+});
+
+t.test('a key makes keys of its own mode', async (t) => {
+  const make = (key: string, mode?: string) => api.call('POST', '/v1/api-keys', { key, body: { name: 'K', scopes: ['agents:read'], ...(mode === undefined ? {} : { mode }) } });
+  for (const [key, own, other] of [[api.account.live, 'live', 'test'], [api.account.test, 'test', 'live']] as const) {
+    for (const mode of [undefined, own]) t.match(await make(key, mode), { status: 201, body: { mode: own, secret: new RegExp(`^wv_${own}_`) } });
+    t.match(await make(key, other), { status: 403, body: { error: { type: 'permission_error', code: 'key_mode_mismatch' } } });
+  }
+});
