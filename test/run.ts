@@ -51,8 +51,8 @@ function runLint(): AreaRun {
 async function runTests(areas: TestArea[]): Promise<AreaRun[]> {
   const runs: AreaRun[] = [];
   for (const area of areas) {
-    say(area.name);
-    const options = { ...area, root, area: area.name, limitMs: AREA_LIMIT_MS, graceMs: LEFT_BEHIND_GRACE_MS, onFile: printFile, signal: stop.signal };
+    say(area.label);
+    const options = { ...area, root, area: area.label, limitMs: AREA_LIMIT_MS, graceMs: LEFT_BEHIND_GRACE_MS, onFile: printFile, signal: stop.signal };
     runs.push(await runArea(options));
   }
   return runs;

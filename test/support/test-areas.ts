@@ -2,7 +2,16 @@ import { globSync } from 'node:fs';
 import path from 'node:path';
 
 /** A folder of test/ (of test/src/ and test/scenarios/, the next one) and its files; `jobs` test files run side by side. */
-export interface TestArea { name: string; files: string[]; jobs: number }
+export interface TestArea {
+  name: string;
+  /** The name, and which part of a large area this is: `src/resources 2/3`. */
+  label: string;
+  files: string[];
+  jobs: number;
+}
+
+/** More files than these would take an area past its three minutes. */
+const MOST_FILES = 15;
 
 const FIRST = ['tool-chain', 'media', 'sip', 'src'];
 /** Real calls and benchmarks measure time: they run alone, and last. */
@@ -35,6 +44,13 @@ export function findAreas(root: string, filters: string[]): TestArea[] {
     filters.length === 0 || filters.some((filter) => file.startsWith(`test/${filter}/`) || (!folders.has(filter) && file.includes(filter)));
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
-    .map((name) => ({ name, files: files.filter((file) => areaOf(file) === name && wanted(file)), jobs: runsAlone(name) ? 1 : 2 }))
-    .filter((area) => area.files.length > 0);
+    .flatMap((name) => inParts(name, files.filter((file) => areaOf(file) === name && wanted(file))));
+}
+
+function inParts(name: string, files: string[]): TestArea[] {
+  const parts = Math.ceil(files.length / MOST_FILES);
+  const size = Math.ceil(files.length / parts);
+  return Array.from({ length: parts }, (_, part) => ({
+    name, label: parts === 1 ? name : `${name} ${part + 1}/${parts}`, files: files.slice(part * size, (part + 1) * size), jobs: runsAlone(name) ? 1 : 2,
+  }));
 }

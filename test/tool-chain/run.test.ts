@@ -87,6 +87,9 @@ t.test('filters are areas, paths, or parts of them', (t) => {
   t.match(findAreas(root, ['sip']), [{ name: 'sip' }]);
   t.match(findAreas(root, ['tool-chain/run.test']), [{ name: 'tool-chain', files: ['test/tool-chain/run.test.ts'] }]);
   t.strictSame(findAreas(root, ['no-such-test-anywhere']), []);
+  const large = findAreas(root, []).filter(({ name }) => name === 'src/resources');
+  t.ok(large.length > 1 && large.every(({ files }) => files.length <= 15), 'a large area runs in parts');
+  t.equal(new Set(large.flatMap(({ files }) => files)).size, large.flatMap(({ files }) => files).length);
   t.end();
 });
 
