@@ -4,6 +4,7 @@ import type { Fallbacks, FallbacksInput, Voice, VoiceInput } from './voice-schem
 
 type Component = 'stt' | 'llm' | 'tts' | 'realtime';
 type VoiceParts = Omit<Voice, 'turn_taking'>;
+type VoiceModels = Partial<Record<Component, { model: string } | undefined>>;
 const COMPOSED = ['stt', 'llm', 'tts'] as const;
 const COMPONENTS = [...COMPOSED, 'realtime'] as const;
 
@@ -49,6 +50,11 @@ function composedVoice({ stt, llm, tts }: VoiceInput, language: string, { defaul
 function requireModel(component: Component, model: string | undefined, engines: EngineCatalogue, param: string): void {
   if (model === undefined || engines.isKnownModel(component, model)) return;
   throw new ApiError('unknown_model', `No engine here has the ${component} model ${model}. GET /v1/engines lists those there are.`, { param });
+}
+
+/** The models of a voice, by component. */
+export function modelsOf({ stt, llm, tts, realtime }: VoiceModels): Partial<Record<Component, string>> {
+  return { ...(stt && { stt: stt.model }), ...(llm && { llm: llm.model }), ...(tts && { tts: tts.model }), ...(realtime && { realtime: realtime.model }) };
 }
 
 /** What is odd about an agent that is accepted all the same. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { requireAgent } from '../agents/actions.ts';
+import { modelsOf } from '../agents/voice.ts';
 import type { RequireCredit, SettleCall } from '../calls/credit.ts';
 import { holdForCall, settleCall } from './call-money.ts';
 import type { Component } from './units.ts';
@@ -7,12 +8,12 @@ import type { Component } from './units.ts';
 /** What calls over a trunk are billed as, where the operator sets a price for them. */
 export const TELEPHONY_MODEL = 'sip/trunk';
 
-/** Holds the first minute of every call at the prices of its agent's models. */
+/** Holds the first minute of every call at the prices of the models it uses. */
 export function callCredit(clock: Clock): RequireCredit {
   return async (transaction, call) => {
-    const { voice } = (await requireAgent(transaction, call, call.agentId, 'agent_id')).definition;
+    const chosen = call.models ?? modelsOf((await requireAgent(transaction, call, call.agentId, 'agent_id')).definition.voice);
     const models = (['stt', 'llm', 'tts', 'realtime'] as const).flatMap((component): { component: Component; model: string }[] => {
-      const model = voice[component]?.model;
+      const model = chosen[component];
       return model === undefined ? [] : [{ component, model }];
     });
     if (call.direction !== 'realtime') models.push({ component: 'telephony', model: TELEPHONY_MODEL });

@@ -26,7 +26,7 @@ export interface Movement {
 
 /**
  * Writes a movement and moves the balance with it, in the caller's transaction; the account's row is locked until that
- * ends. A source key that is known moves nothing: `isNew` is false. Throws ApiError `insufficient_credits`.
+ * ends. A source key that is known moves nothing: `isNew` is false. Throws ApiError `insufficient_credits`, `invalid_parameter`.
  */
 export async function move(db: Queryable, movement: Movement): Promise<{ row: TransactionRow; isNew: boolean }> {
   const balance = await lockBalance(db, movement.accountId);
@@ -46,6 +46,9 @@ export async function move(db: Queryable, movement: Movement): Promise<{ row: Tr
   return { row, isNew: true };
 }
 
+/** Nine thousand million dollars: beyond it an amount could not be shown exactly. */
+const MOST_MICROS = BigInt(Number.MAX_SAFE_INTEGER);
+
 interface Amounts { available: bigint; held: bigint; owed: bigint }
 
 /** What is free afterwards is either there or owed. */
@@ -55,7 +58,9 @@ function balanceAfter(balance: BalanceRow, { amountMicros, holdMicros = 0n, mayO
   if (free < 0n && takes && !mayOwe) {
     throw new ApiError('insufficient_credits', `This needs ${holdMicros - amountMicros} micro-USD, and ${balance.available_micros} are available. Top up, or lower the amount.`);
   }
-  return { available: free > 0n ? free : 0n, held: BigInt(balance.held_micros) + holdMicros, owed: free < 0n ? -free : 0n };
+  const after = { available: free > 0n ? free : 0n, held: BigInt(balance.held_micros) + holdMicros, owed: free < 0n ? -free : 0n };
+  if (after.available + after.held > MOST_MICROS || after.owed > MOST_MICROS) throw new ApiError('invalid_parameter', 'The balance would be more than an account can have.', { param: 'amount_micros' });
+  return after;
 }
 
 function entriesOf(before: BalanceRow, after: Amounts, { amountMicros, against }: Movement): Entry[] {

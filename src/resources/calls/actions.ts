@@ -84,10 +84,10 @@ export async function createInboundCall(context: NewCallsContext, call: CallBirt
 
 /** The row of a call that waits for its browser; in the transaction that makes its session. Throws ApiError as `admitCall` does. */
 export async function createRealtimeCall(context: NewCallsContext, transaction: Queryable, call: Omit<CallBirth, 'from' | 'to'> & Pick<NewCall, 'overrides' | 'maxDurationSeconds' | 'apiKeyId'> & {
-  id: string; realtimeSessionId: string; metadata: Record<string, string>; variables: Record<string, string>; createdAt: Date;
+  id: string; models: Parameters<RequireCredit>[1]['models']; realtimeSessionId: string; metadata: Record<string, string>; variables: Record<string, string>; createdAt: Date;
 }): Promise<void> {
-  const { agent, ...rest } = call;
-  await admitCall(context, transaction, { accountId: call.accountId, livemode: call.livemode, direction: 'realtime', callId: call.id, agentId: agent.id });
+  const { agent, models, ...rest } = call;
+  await admitCall(context, transaction, { accountId: call.accountId, livemode: call.livemode, direction: 'realtime', callId: call.id, agentId: agent.id, models });
   await insertCall(transaction, {
     ...rest, nodeId: context.nodeId, direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agent.id, agentVersion: agent.version,
   });

@@ -11,6 +11,8 @@ export type RequireCredit = (transaction: Queryable, call: {
   livemode: boolean;
   direction: 'inbound' | 'outbound' | 'realtime';
   agentId: string;
+  /** What it hears, thinks and speaks with, where that is not its agent's own. */
+  models?: Readonly<Partial<Record<'stt' | 'llm' | 'tts' | 'realtime', string>>> | undefined;
   maxCostMicros?: number | undefined;
 }) => Promise<void>;
 

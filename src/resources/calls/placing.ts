@@ -5,6 +5,7 @@ import type { Queryable } from '../../db/database.ts';
 import { lockAccount } from '../accounts/actions.ts';
 import { requireAgent, type AgentRow } from '../agents/actions.ts';
 import type { AgentForCall } from '../agents/spec.ts';
+import { modelsOf } from '../agents/voice.ts';
 import { requireLead, touchLastCall } from '../leads/actions.ts';
 import { requirePhoneNumber } from '../phone-numbers/lookup.ts';
 import { requireTrunk } from '../sip-trunks/actions.ts';
@@ -55,7 +56,7 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
       variables, overrides, lead, maxDurationSeconds: body.max_duration_seconds, now: new Date(context.clock.now()), phoneNumber: body.to,
     }, options.agentParam);
     await admitCall(context, transaction, {
-      callId: options.id, accountId: placer.accountId, livemode: placer.livemode, direction: 'outbound', agentId: agent.id, maxCostMicros: body.max_cost_micros,
+      callId: options.id, accountId: placer.accountId, livemode: placer.livemode, direction: 'outbound', agentId: agent.id, models: modelsOf(resolved.agent), maxCostMicros: body.max_cost_micros,
     });
     context.liveCalls.mayPlace();
     await write(context, transaction, { placer, body, options, agent, resolved, line });

@@ -5,6 +5,7 @@ import { newId } from '../../db/id.ts';
 import { listAllowedOrigins, lockAccount } from '../accounts/actions.ts';
 import { requireAgent } from '../agents/actions.ts';
 import type { AgentForCall } from '../agents/spec.ts';
+import { modelsOf } from '../agents/voice.ts';
 import { appendLog, createRealtimeCall, endCall } from '../calls/actions.ts';
 import type { AudioFormat } from '../calls/live-calls.ts';
 import { resolveForCall } from '../calls/overrides.ts';
@@ -55,7 +56,7 @@ export async function openSession(context: AppContext, owner: Owner, body: NewRe
       audio,
     };
     await createRealtimeCall(context, transaction, {
-      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agent.id, version: agent.version }, apiKeyId: owner.apiKeyId,
+      id: session.callId, accountId: owner.accountId, livemode: owner.livemode, agent: { id: agent.id, version: agent.version }, models: modelsOf(resolved.agent), apiKeyId: owner.apiKeyId,
       realtimeSessionId: session.id, metadata, variables, overrides, maxDurationSeconds: body.max_duration_seconds, createdAt,
       ...(resolved.recording.enabled ? { recordingChannels: resolved.recording.channels } : {}),
     });

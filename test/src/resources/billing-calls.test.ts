@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { newId } from '../../../src/db/id.ts';
 import { giveCredit } from '../../../src/resources/billing/actions.ts';
@@ -141,5 +142,20 @@ t.test('money for calls', async (t) => {
     await setPrice(db, { component: 'telephony', model: 'sip/*', unit: 'minute', priceMicros: 9000 }, api.clock.now());
     await ask('realtime');
     await t.rejects(ask('inbound'), REFUSED, 'a trunk\'s minute has a price now');
+  });
+
+  t.test('a call that takes other models than its agent\'s pays for those', async (t) => {
+    const paying = await startApiHarness({ store: { db, masterKey: randomBytes(32) }, requireCredit: callCredit(api.clock) });
+    t.teardown(() => paying.close());
+    await setPrice(db, { component: 'tts', model: 'local/costly', unit: '1k_characters', priceMicros: 1_000_000 }, api.clock.now());
+    await setPrice(db, { component: 'telephony', model: 'sip/*', unit: 'minute', priceMicros: 0 }, api.clock.now());
+    const make = async (path: string, body: object): Promise<string> => (await paying.call('POST', path, { body })).body.id;
+    const trunk = await make('/v1/sip-trunks', { name: 'T', host: '203.0.113.9' });
+    const number = await make('/v1/phone-numbers', { phone_number: '+14155550177', sip_trunk_id: trunk });
+    const agent_id = await make('/v1/agents', { name: 'A', system_prompt: 'P', opening_message: 'O', outbound_phone_number_id: number });
+    for (const [path, body] of [['/v1/calls', { to: '+14155550123', agent_id }], ['/v1/realtime/sessions', { agent_id }]] as const) {
+      t.match(await paying.call('POST', path, { body: { ...body, overrides: { voice: { tts: { model: 'local/costly' } } } } }), { status: 402, body: { error: { code: 'insufficient_credits' } } }, path);
+      t.equal((await paying.call('POST', path, { body })).status, 201, 'its own cost nothing');
+    }
   });
 });

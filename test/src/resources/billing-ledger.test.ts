@@ -58,6 +58,18 @@ async function atOnce<Result>(times: number, work: () => Promise<Result>): Promi
 
 const books = await openBooks(t);
 
+t.test('no balance grows beyond what can be shown exactly', async (t) => {
+  const { db, account, post, balance } = books;
+  const id = await account();
+  await post(id, Number.MAX_SAFE_INTEGER);
+  await t.rejects(post(id, 1), { code: 'invalid_parameter', param: 'amount_micros' });
+  await t.rejects(post(id, 10_000_000_000, { sourceKey: 'a top-up' }), { code: 'invalid_parameter' });
+  t.same(await balance(id), { available_micros: Number.MAX_SAFE_INTEGER, held_micros: 0, owed_micros: 0 }, 'and it can still be read');
+  await post(id, -10_000_000_000);
+  t.equal(await post(id, 10_000_000_000, { sourceKey: 'a top-up' }), true, 'one that was refused can come again');
+  t.same(await verifyLedger(db), []);
+});
+
 t.test('money is moved once, and never below nothing', async (t) => {
   const { db, account, post, balance } = books;
   const id = await account();
