@@ -6,7 +6,7 @@ import { isUnavailable } from '../db/database.ts';
 import type { App } from './app-type.ts';
 import { authenticate, requireScope, type AuthenticationOptions } from './authentication.ts';
 import { ApiError, errorBody, type ErrorCode } from './errors.ts';
-import { rateLimitHeaders, RateLimiter, type RateLimits } from './rate-limit.ts';
+import { networkOf, rateLimitHeaders, RateLimiter, type RateLimits } from './rate-limit.ts';
 import { watchRoutes } from './routes-known.ts';
 import type { VersionHistory } from './versions/history.ts';
 
@@ -117,11 +117,6 @@ function draw(limiter: RateLimiter, reply: FastifyReply, { policy, of }: { polic
 
 function refuseIfFlooding(verdict: { allowed: boolean; retryAfterSeconds: number }): void {
   if (!verdict.allowed) throw new ApiError('rate_limited', `Too many requests; wait ${verdict.retryAfterSeconds} s.`, { retryAfterSeconds: verdict.retryAfterSeconds });
-}
-
-/** One household or server: an IPv4 address, or an IPv6 /64. */
-function networkOf(address: string): string {
-  return address.includes(':') && !address.includes('.') ? address.split(':').slice(0, 4).join(':') : address;
 }
 
 function notFound(request: FastifyRequest, allowed: string[]): ApiError {

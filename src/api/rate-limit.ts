@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import type { Clock } from '../clock.ts';
 
 /** A token bucket's size: `perSecond` on average, `burst` at once. */
@@ -80,4 +81,10 @@ export function rateLimitHeaders(policy: string, rate: Rate, verdict: Verdict): 
     'RateLimit-Policy': `"${policy}";q=${rate.burst};w=${Math.ceil(rate.burst / rate.perSecond)}`,
     'RateLimit': `"${policy}";r=${verdict.remaining};t=${verdict.resetSeconds}`,
   };
+}
+
+/** One household or server: an IPv4 address, or an IPv6 /64. */
+export function networkOf(address: string): string {
+  if (!address.includes(':') || address.includes('.') || !ipaddr.IPv6.isValid(address)) return address;
+  return ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':');
 }

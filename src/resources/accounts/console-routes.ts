@@ -4,7 +4,7 @@ import { CSRF_COOKIE, csrfToken, SESSION_COOKIE } from '../../api/authentication
 import { CONSOLE_ONLY, OPERATOR_ONLY } from '../../api/console-only.ts';
 import { ApiError } from '../../api/errors.ts';
 import { readPage, toPage } from '../../api/pagination.ts';
-import { RateLimiter } from '../../api/rate-limit.ts';
+import { networkOf, RateLimiter } from '../../api/rate-limit.ts';
 import { IdParams, iso, NoBody, NoQuery } from '../../api/schemas.ts';
 import type { AppContext } from '../../context.ts';
 import { SESSION_SECONDS } from './actions.ts';
@@ -13,7 +13,7 @@ import { changePassword, createAccount, firstKey, isSetUp, setUp, signInWithPass
 import { findAccount, findPerson, listAccountRows, updateAccount } from './people-store.ts';
 import type { AccountRow } from './store.ts';
 
-/** Guesses at one e-mail address: ten at once, then one in ninety seconds. */
+/** Guesses at one password, and from one network: ten at once, then one in ninety seconds. */
 const GUESSES = { perSecond: 1 / 90, burst: 10 };
 
 /** Gives a browser its session: the secret out of reach of scripts, and the CSRF token that our page sends back. */
@@ -34,12 +34,15 @@ function sessionRoutes(app: App, context: AppContext): void {
   const { db, clock } = context;
   const config = { scope: 'any_key' } as const;
   const guesses = new RateLimiter(clock);
+  const mayGuess = (name: string): void => {
+    const { allowed, retryAfterSeconds } = guesses.take(name, GUESSES);
+    if (!allowed) throw new ApiError('rate_limited', `Too many attempts at a password; wait ${retryAfterSeconds} s.`, { retryAfterSeconds });
+  };
 
   app.post('/console/api/sign-in', { config: { scope: 'public' }, schema: { summary: 'Sign in', querystring: NoQuery, body: SignIn, response: { 200: ConsoleSession } } }, async (request, reply) => {
-    for (const name of [`email:${request.body.email.toLowerCase()}`, `address:${request.ip}`]) {
-      const { allowed, retryAfterSeconds } = guesses.take(name, GUESSES);
-      if (!allowed) throw new ApiError('rate_limited', `Too many attempts to sign in; wait ${retryAfterSeconds} s.`, { retryAfterSeconds });
-    }
+    // The address first: one that is refused must not fill the memory with names, until that of a real one is forgotten.
+    mayGuess(`address:${networkOf(request.ip)}`);
+    mayGuess(`email:${request.body.email.toLowerCase()}`);
     const { session, person } = await signInWithPassword(context, request.body);
     return openConsoleSession(context, reply, session).send(await presentSession(context, { accountId: person.account_id, personId: person.id, operator: person.operator }));
   });
@@ -59,6 +62,7 @@ function sessionRoutes(app: App, context: AppContext): void {
   });
 
   app.post('/console/api/password', { ...CONSOLE_ONLY, config, schema: { summary: 'Change the password', querystring: NoQuery, body: ChangePassword } }, async (request, reply) => {
+    mayGuess(`person:${request.principal.personId ?? ''}`);
     await changePassword(context, sessionOf(request), request.principal.personId, request.body);
     return reply.send({ object: 'password', changed: true });
   });

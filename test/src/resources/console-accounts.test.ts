@@ -92,6 +92,21 @@ t.test('guesses are few', async (t) => {
   t.match(refused, { status: 429, body: { error: { code: 'rate_limited' } }, headers: { 'retry-after': '90' } });
   api.clock.advance(90_000);
   t.equal((await eve.call('POST', '/console/api/sign-in', PERSON)).status, 200);
+
+  const change = (n: number): Promise<Answer> => eve.call('POST', '/console/api/password', { current_password: `guess ${n}`, new_password: 'a new one of eves' });
+  for (let n = 0; n < 10; n++) t.match(await change(n), { status: 401, body: { error: { code: 'invalid_credentials' } } });
+  t.match(await change(10), { status: 429, body: { error: { code: 'rate_limited' } } }, 'nor can who found a session try passwords');
+});
+
+t.test('an address that is refused locks nobody else out', async (t) => {
+  const api = await startApiHarness();
+  t.teardown(() => api.close());
+  await (await atTheMachine(api)).call('POST', '/console/api/setup', PERSON);
+  const signIn = async (remoteAddress: string, email: string, password: string): Promise<number> =>
+    (await api.app.inject({ method: 'POST', url: '/console/api/sign-in', remoteAddress, payload: { email, password } })).statusCode;
+  for (let n = 0; n < 10; n++) t.equal(await signIn(`2001:db8::${n}`, `nobody${n}@example.com`, 'x'), 401);
+  for (let n = 0; n < 10; n++) t.equal(await signIn(`2001:db8::1:${n}`, PERSON.email, 'x'), 429, 'the same network');
+  t.equal(await signIn('2001:db8:1::1', PERSON.email, PASSWORD), 200);
 });
 
 t.test('accounts', async (t) => {
