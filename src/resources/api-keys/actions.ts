@@ -6,6 +6,7 @@ import type { Scope } from '../../api/scopes.ts';
 import { PUBLISHED_VERSIONS } from '../../api/versions/history.ts';
 import type { AppContext } from '../../context.ts';
 import { isDuplicate, type Queryable } from '../../db/database.ts';
+import type { RowLock } from '../../db/row-lock.ts';
 import { newId } from '../../db/id.ts';
 import type { CreateApiKey } from './schema.ts';
 import { findApiKey, insertApiKey, setExpiry, setRevoked, type ApiKeyRow } from './store.ts';
@@ -52,8 +53,8 @@ export function createApiKey(context: AppContext, principal: Principal, body: Cr
 }
 
 /** Throws ApiError `api_key_not_found`, `key_mode_mismatch`. */
-export async function requireApiKey(db: Queryable, principal: Principal, id: string): Promise<ApiKeyRow> {
-  const row = await findApiKey(db, principal.accountId, id);
+export async function requireApiKey(db: Queryable, principal: Principal, id: string, lock: RowLock = 'read'): Promise<ApiKeyRow> {
+  const row = await findApiKey(db, principal.accountId, id, lock);
   if (!row) throw new ApiError('api_key_not_found', `No API key ${id} in this account.`, { param: 'id' });
   if (row.livemode !== principal.livemode) throw new ApiError('key_mode_mismatch', `${id} is a ${modeName(row.livemode)} key.`, { param: 'id' });
   return row;
@@ -62,12 +63,13 @@ export async function requireApiKey(db: Queryable, principal: Principal, id: str
 /** A replacement with the same name, scopes and version; the old one works for another 24 hours. */
 export async function rotateApiKey(context: AppContext, principal: Principal, id: string, replacementId?: string): Promise<NewApiKey> {
   const nowMs = context.clock.now();
-  const old = await requireApiKey(context.db, principal, id);
-  if (old.revoked_at || (old.expires_at && old.expires_at.getTime() <= nowMs)) throw new ApiError('api_key_revoked', undefined, { param: 'id' });
-  const missing = old.scopes.filter((scope) => !principal.scopes.has(scope));
-  if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}, which the replacement would.`);
   try {
     return await context.db.transaction(async (transaction) => {
+      // Of a rotation and a revocation at once, one sees what the other did.
+      const old = await requireApiKey(transaction, principal, id, 'change');
+      if (old.revoked_at || (old.expires_at && old.expires_at.getTime() <= nowMs)) throw new ApiError('api_key_revoked', undefined, { param: 'id' });
+      const missing = old.scopes.filter((scope) => !principal.scopes.has(scope));
+      if (missing.length > 0) throw new ApiError('scope_escalation', `The calling key does not hold ${missing.join(', ')}, which the replacement would.`);
       await setExpiry(transaction, old.id, new Date(nowMs + ROTATION_MS));
       await context.keys.changed(transaction);
       return makeApiKey(transaction, context.keyring, {
@@ -84,7 +86,7 @@ export async function rotateApiKey(context: AppContext, principal: Principal, id
 /** At once, without a grace period. */
 export function revokeApiKey(context: AppContext, principal: Principal, id: string): Promise<void> {
   return context.db.transaction(async (transaction) => {
-    const row = await requireApiKey(transaction, principal, id);
+    const row = await requireApiKey(transaction, principal, id, 'change');
     await setRevoked(transaction, row.id, new Date(context.clock.now()));
     await context.keys.changed(transaction);
   });

@@ -1,6 +1,7 @@
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Scope } from '../../api/scopes.ts';
 import type { Queryable } from '../../db/database.ts';
+import { LOCK_SQL, type RowLock } from '../../db/row-lock.ts';
 
 /** The only SQL on API keys. */
 
@@ -34,8 +35,8 @@ export async function insertApiKey(db: Queryable, key: ApiKeyRow & { digest: Buf
   return row as ApiKeyRow;
 }
 
-export async function findApiKey(db: Queryable, accountId: string, id: string): Promise<ApiKeyRow | undefined> {
-  const [row] = await db.query<ApiKeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE account_id = $1 AND id = $2`, [accountId, id]);
+export async function findApiKey(db: Queryable, accountId: string, id: string, lock: RowLock): Promise<ApiKeyRow | undefined> {
+  const [row] = await db.query<ApiKeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE account_id = $1 AND id = $2${LOCK_SQL[lock]}`, [accountId, id]);
   return row;
 }
 

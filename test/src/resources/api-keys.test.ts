@@ -1,6 +1,7 @@
 import t from 'tap';
 import { modeOfApiKey, newApiKeySecret } from '../../../src/api/secrets.ts';
 import { startApiHarness } from '../../support/api-harness.ts';
+import { until } from '../../support/until.ts';
 
 t.test('secrets', (t) => {
   for (const livemode of [true, false]) {
@@ -54,6 +55,17 @@ t.test('API keys', async (t) => {
     api.clock.advance(1);
     t.match(await api.call('GET', '/v1/agents', { key: old.secret }), { status: 401, body: { error: { code: 'expired_api_key' } } });
     t.equal((await api.call('GET', '/v1/agents', { key: fresh.body.secret })).status, 200);
+  });
+
+  t.test('a key that is revoked while it is being rotated leaves no other behind', async (t) => {
+    const { id } = (await api.call('POST', '/v1/api-keys', { body: { name: 'x', scopes: ['agents:read'] } })).body;
+    let rotation: ReturnType<typeof api.call> | undefined;
+    await api.context.db.transaction(async (transaction) => {
+      await transaction.query('UPDATE api_key SET revoked_at = now() WHERE id = $1', [id]);
+      rotation = api.call('POST', `/v1/api-keys/${id}/rotate`);
+      await until('the rotation waits', 5000, async () => (await api.context.db.query('SELECT 1 FROM pg_locks WHERE NOT granted LIMIT 1')).length > 0);
+    });
+    t.match(await rotation, { status: 409, body: { error: { code: 'api_key_revoked' } } });
   });
 
   t.test('revocation is immediate; other accounts and modes see nothing', async (t) => {
