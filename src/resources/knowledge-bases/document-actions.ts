@@ -60,7 +60,8 @@ export function retryDocument(context: DocumentContext, owner: Owner, knowledgeB
     const row = await requireDocument(transaction, owner, knowledgeBaseId, id, 'lock');
     if (row.status !== 'failed') throw new ApiError('document_not_failed', `The document is ${row.status}; only one that failed can be tried again.`, { param: 'document_id' });
     const restarted = await restartDocument(transaction, id, new Date(context.clock.now()));
-    await context.jobs.enqueue(transaction, { kind: DOCUMENT_JOB, payload: { document_id: id }, name: id });
+    // Without a name: the job of the run that failed has it until it is settled, a moment after its document says so.
+    await context.jobs.enqueue(transaction, { kind: DOCUMENT_JOB, payload: { document_id: id } });
     return restarted;
   });
 }

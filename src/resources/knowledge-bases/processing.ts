@@ -13,8 +13,8 @@ export const DOCUMENT_JOB = 'knowledge_document';
 export const MAX_PASSAGES = 10_000;
 /** Documents that end the process, or its patience, this often are given up. */
 const MAX_RUNS = 5;
-/** Calls come first: most of the machine is theirs. */
-const READ_AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 4));
+/** Calls come first: most of the machine is theirs. And never all the jobs that run at once: other kinds have their turn. */
+const READ_AT_ONCE = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 4)));
 const WAIT_FOR_PLACE_MS = 2000;
 const INSERTED_AT_ONCE = 250;
 /** Percent done when a document is there, and when it has been read. */

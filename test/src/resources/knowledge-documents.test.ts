@@ -142,6 +142,18 @@ t.test('documents', async (t) => {
     for (const failed of ids) await api.call('DELETE', `${documents}/${failed}`);
   });
 
+  t.test('a retry in the moment between a run\'s failure and the end of its job is not lost', async (t) => {
+    const { id } = (await api.call('POST', documents, { body: { title: 'T', text: 'Words.' } })).body;
+    const job = "kind = 'knowledge_document' AND payload ->> 'document_id' = $1";
+    await api.context.db.query(`UPDATE job SET lease_until = $2, attempts = 1 WHERE ${job}`, [id, new Date(api.clock.now() + 60_000)]);
+    await api.context.db.query("UPDATE knowledge_document SET status = 'failed', error = 'x' WHERE id = $1", [id]);
+    t.equal((await api.call('POST', `${documents}/${id}/retry`)).status, 200);
+    await api.context.db.query(`DELETE FROM job WHERE ${job} AND attempts = 1`, [id]);
+    await processAll(api);
+    t.match((await api.call('GET', `${documents}/${id}`)).body, { status: 'ready' });
+    await api.call('DELETE', `${documents}/${id}`);
+  });
+
   t.test('a file may have 25 MiB, and not a byte more', async (t) => {
     const own = await newBase(api);
     const most = Buffer.alloc(25 * MIB, 'word. ');
