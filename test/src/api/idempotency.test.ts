@@ -87,6 +87,11 @@ t.test('idempotency keys', async (t) => {
     t.notMatch(row?.answer, first.body.secret);
     const rotated = await api.call('POST', `/v1/api-keys/${first.body.id}/rotate`, { headers: withKey('rotate') });
     t.match(await api.call('POST', `/v1/api-keys/${first.body.id}/rotate`, { headers: withKey('rotate') }), { status: 201, body: { id: rotated.body.id, secret: null } }, 'not refused as rotated before');
+
+    const body = { name: 'L', phone_number: '+14155550188', fields: { secret: 'a birthday party', resume_token: { client_secret: 'theirs' } } };
+    const lead = await api.call('POST', '/v1/leads', { body, headers: withKey('a lead') });
+    t.match(lead, { status: 201, body: { fields: body.fields } });
+    t.same((await api.call('POST', '/v1/leads', { body, headers: withKey('a lead') })).body, lead.body, 'what an account itself calls a secret is its own');
   });
 });
 
