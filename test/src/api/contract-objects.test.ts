@@ -116,3 +116,22 @@ t.test('a key makes keys of its own mode', async (t) => {
     t.match(await make(key, other), { status: 403, body: { error: { type: 'permission_error', code: 'key_mode_mismatch' } } });
   }
 });
+
+t.test('a page: 20 when nothing is asked, 1 to 100 when it is; cursors of 1 to 512 characters', async (t) => {
+  const { live: key } = await api.newAccount();
+  for (let n = 0; n < 101; n++) await api.call('POST', '/v1/knowledge-bases', { key, body: { name: `n${n}` } });
+  const list = (query: string) => api.call('GET', `/v1/knowledge-bases${query}`, { key });
+  for (const [query, count] of [['', 20], ['?limit=1', 1], ['?limit=21', 21], ['?limit=100', 100]] as const) {
+    const { status, body } = await list(query);
+    t.equal(status, 200, query);
+    t.equal(body.data.length, count, query);
+    t.match(body, { has_more: true, next_cursor: /^[\w-]{1,512}$/ }, query);
+  }
+  const { body: { next_cursor } } = await list('?limit=100');
+  t.match((await list(`?starting_after=${next_cursor}`)).body, { data: { length: 1 }, has_more: false, next_cursor: null });
+  for (const side of ['starting_after', 'ending_before']) {
+    for (const [cursor, code] of [['', 'invalid_parameter'], ['x', 'invalid_cursor'], ['x'.repeat(512), 'invalid_cursor'], ['x'.repeat(513), 'invalid_parameter']] as const) {
+      t.match(await list(`?${side}=${cursor}`), { status: 400, body: { error: { code, param: side } } }, `${side} of ${cursor.length}`);
+    }
+  }
+});

@@ -113,6 +113,16 @@ t.test('headers and payload', async (t) => {
     const answer = await api.call('GET', '/v1/webhook/deliveries?limit=100');
     return answer.body.data.length === 10 && answer;
   });
+  const pages: { id: string; occurred_at: string }[] = [];
+  for (let cursor = ''; ;) {
+    const { body: page } = await api.call('GET', `/v1/webhook/deliveries?limit=4${cursor}`);
+    pages.push(...page.data);
+    if (!page.has_more) break;
+    cursor = `&starting_after=${page.next_cursor}`;
+  }
+  t.same(pages, data, 'paged as every list');
+  t.same(pages.toSorted((a, b) => (a.occurred_at + a.id < b.occurred_at + b.id ? 1 : -1)), pages, 'newest first');
+  t.same((await api.call('GET', '/v1/webhook/deliveries?status=failed')).body.data, []);
   for (const event of EVENT_IDS) {
     const { headers = {}, body = '', path } = received.find((one) => one.headers['x-service-event'] === event) ?? {};
     t.equal(path, '/hook?x=1');
