@@ -22,6 +22,7 @@ export function welcome(gateway: Gateway, address: { publicUrl: string; publicAd
     `Call with a softphone  ${sip(numbers.live)}    live mode`,
     `                       ${sip(numbers.test)}    test mode`,
     `API                    ${address.publicUrl}/v1`,
+    `Reference              ${address.publicUrl}/docs`,
     '',
     ...keys,
     brain,
