@@ -2,12 +2,13 @@ import { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 
 const KEEP_ALIVE_MS = 15_000;
-/** A client that does not read is let go once this much waits for it. */
+/** A client that does not read is let go once this much waits for it, besides what was there before it came. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** The body of an answer of server-sent events, with a comment now and then so that nobody on the way thinks it dead. */
 export class EventStream extends Readable {
   readonly #clock: Clock;
+  #mayWaitBytes = MAX_WAITING_BYTES;
   #cancelKeepAlive: () => void = () => undefined;
 
   constructor(clock: Clock) {
@@ -25,7 +26,14 @@ export class EventStream extends Readable {
   }
 
   tell(event: string, data: object): void {
-    this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    this.#write(eventText(event, data));
+  }
+
+  /** What there was before anybody could read: however much it is, it waits for who asked for it. */
+  tellOfBefore(event: string, data: object): void {
+    const text = eventText(event, data);
+    this.#mayWaitBytes += Buffer.byteLength(text);
+    this.#write(text);
   }
 
   /** Ends it after what was told. */
@@ -40,7 +48,7 @@ export class EventStream extends Readable {
 
   #write(text: string): void {
     if (this.#over) return;
-    if (this.readableLength > MAX_WAITING_BYTES) this.destroy();
+    if (this.readableLength > this.#mayWaitBytes) this.destroy();
     else this.push(text);
   }
 
@@ -50,4 +58,8 @@ export class EventStream extends Readable {
       if (!this.#over) this.#keepAlive();
     });
   }
+}
+
+function eventText(event: string, data: object): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

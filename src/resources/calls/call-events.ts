@@ -16,14 +16,14 @@ export async function followCall(context: Pick<AppContext, 'db' | 'callFeed' | '
   // Listened to before anything is read, so that nothing is missed in between.
   let tell: (news: CallNews) => void = (news) => void missed.push(news);
   const missed: CallNews[] = [];
-  const leave = callFeed.subscribe(id, (news) => tell(news));
+  const leave = callFeed.subscribe({ id, accountId: owner.accountId }, (news) => tell(news));
   if (!leave) throw new ApiError('rate_limited', 'Too many follow calls already; close one of the streams.');
   try {
     const [call, items, log] = [await requireCall(db, owner, id), await selectTranscript<object>(db, id), await selectLog(db, id)];
     const stream = new EventStream(clock).once('close', leave);
-    stream.tell('call', presentCall(call));
-    for (const { position, item } of items) stream.tell('transcript', { position, ...item });
-    for (const row of log) stream.tell('log', presentLogEntry(row));
+    stream.tellOfBefore('call', presentCall(call));
+    for (const { position, item } of items) stream.tellOfBefore('transcript', { position, ...item });
+    for (const row of log) stream.tellOfBefore('log', presentLogEntry(row));
     tell = (news) => {
       stream.tell(news.event, news.data);
       if (news.event === 'call' && news.ended) stream.end();

@@ -5,6 +5,8 @@ import t from 'tap';
 import { ApiError } from '../../../src/api/errors.ts';
 import { CATALOGUE } from '../../../src/api/error-catalogue.ts';
 import { appendLog, appendTranscript, createInboundCall, endCall, markAnswered, type CallEnding } from '../../../src/resources/calls/actions.ts';
+import { CallFeed } from '../../../src/resources/calls/call-feed.ts';
+import { insertLogEntry } from '../../../src/resources/calls/store.ts';
 import { startApiHarness, type Answer, type ApiHarness } from '../../support/api-harness.ts';
 import { AGENT } from '../../support/examples/agents.ts';
 import { until } from '../../support/until.ts';
@@ -213,6 +215,30 @@ t.test('the events of a call', async (t) => {
     t.match(await api.call('GET', `/v1/calls/${id}/events`, { key: (await api.newAccount()).live }), refused(404, 'call_not_found'));
     t.match(await api.call('HEAD', `/v1/calls/${id}/events`), { status: 405 });
     for (const reader of readers) reader.close();
+  });
+
+  t.test('one account\'s followers never take the place of another\'s', (t) => {
+    const feed = new CallFeed();
+    const follow = (accountId: string, call: number) => feed.subscribe({ id: `${accountId}-${call}`, accountId }, () => undefined);
+    const leaves = Array.from({ length: 100 }, (_, n) => follow('loud', n));
+    t.ok(leaves.every((leave) => leave !== undefined));
+    t.equal(follow('loud', 100), undefined);
+    t.ok(follow('quiet', 0));
+    leaves[0]?.();
+    leaves[0]?.();
+    t.ok(follow('loud', 100));
+    t.equal(follow('loud', 101), undefined, 'each goes once');
+    t.end();
+  });
+
+  t.test('a call with a long log is told from its beginning', async (t) => {
+    const id = await newCall(api);
+    const message = 'x'.repeat(1024 * 1024);
+    for (let n = 0; n < 6; n++) await insertLogEntry(context.db, id, { at: new Date(api.clock.now()), source: 'sip', event: 'message', detail: { message } });
+    const reader = await follow(id);
+    await until('all of it', 10_000, () => reader.events.filter(({ event }) => event === 'log').length === 6);
+    t.notOk(reader.ended, 'and it goes on');
+    reader.close();
   });
 
   t.test('a service that stops ends the streams', async () => {
