@@ -71,8 +71,10 @@ export function openDatabase(options: DatabaseOptions): Database {
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof CommitLost) return true;
   const code = codeOf(error);
+  // A socket that is not there is the server's; any other file is ours, and its absence a fault.
+  if (code === 'ENOENT') return (error as { syscall?: string }).syscall === 'connect';
   // 0A000: a migration changed what a prepared statement answers; on a fresh connection it is prepared anew.
-  if (/^(57P0[123]|08...|0A000|53300|ECONN\w+|ENOENT|EPIPE|ETIMEDOUT)$/.test(code)) return true;
+  if (/^(57P0[123]|08...|0A000|53300|ECONN\w+|EPIPE|ETIMEDOUT)$/.test(code)) return true;
   return code === '' && error instanceof Error && /connection terminated|timeout exceeded when trying to connect|not queryable/i.test(error.message);
 }
 

@@ -35,6 +35,7 @@ export async function createPhoneNumber(context: NumbersContext, owner: Owner, b
 export function changePhoneNumber(context: NumbersContext, owner: Owner, id: string, body: UpdatePhoneNumber): Promise<PhoneNumberRow> {
   return context.db.transaction(async (transaction) => {
     const row = await requirePhoneNumber(transaction, owner, id, 'id', 'change');
+    if (Object.keys(body).length === 0) return row;
     await checkReferences(transaction, owner, body);
     const changed = { ...row, ...body, outbound_enabled: body.outbound_enabled === undefined ? row.outbound_enabled : (body.outbound_enabled ?? true) };
     return updatePhoneNumber(transaction, changed, new Date(context.clock.now()));

@@ -38,6 +38,7 @@ export async function requireTrunk(db: Queryable, owner: Owner, id: string, para
 export function changeTrunk(context: TrunksContext, owner: Owner, id: string, body: UpdateSipTrunk): Promise<SipTrunkRow> {
   return context.db.transaction(async (transaction) => {
     const row = await requireTrunk(transaction, owner, id, 'id', 'change');
+    if (Object.keys(body).length === 0) return row;
     const { password } = body;
     const hasPassword = password === undefined ? row.password_set : password !== null;
     const draft = draftOf({ ...body, name: body.name ?? row.name }, hasPassword, { ...row, settings: settingsOf(row.settings) });

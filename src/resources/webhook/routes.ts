@@ -42,6 +42,6 @@ function present({ url, enabled, events, secret }: WebhookConfig): Webhook {
 function presentDelivery(row: DeliveryRow): WebhookDelivery {
   return {
     id: row.id, object: 'webhook_delivery', event: row.event, url: row.url, attempt: row.attempt, status: row.status, response_status: row.response_status,
-    error: row.error, duration_ms: row.duration_ms, will_retry: row.will_retry, livemode: row.livemode, occurred_at: iso(row.occurred_at),
+    error: row.error ?? '', duration_ms: row.duration_ms, will_retry: row.will_retry, livemode: row.livemode, occurred_at: iso(row.occurred_at),
   };
 }

@@ -35,7 +35,7 @@ export const WebhookDelivery = Type.Object({
   attempt: Type.Integer(),
   status: OneOf(['succeeded', 'failed']),
   response_status: NullableInteger,
-  error: NullableString,
+  error: Type.String({ description: 'Status line or transport error, never the receiver\'s words; empty when it succeeded.' }),
   duration_ms: Type.Integer(),
   will_retry: Type.Boolean(),
   livemode: Type.Boolean(),

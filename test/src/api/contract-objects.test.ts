@@ -73,8 +73,7 @@ t.test('a change with nothing in it changes nothing, and one of what is not ther
     const before = (await api.call('GET', one)).body;
     api.clock.advance(1000);
     t.match(await api.call('PATCH', one, { body: {} }), { status: 200 }, one);
-    const { updated_at: _now, ...after } = (await api.call('GET', one)).body;
-    t.strictSame({ ...after, updated_at: before.updated_at }, before, one);
+    t.strictSame((await api.call('GET', one)).body, before, one);
     for (const [body, code, param] of [[{ nonsense: 1 }, 'unknown_parameter', 'nonsense'], [{ id: before.id }, 'unknown_parameter', 'id'], [{ created_at: before.created_at }, 'unknown_parameter', 'created_at']] as const) {
       t.match(await api.call('PATCH', one, { body }), { status: 400, body: { error: { code, param } } }, `${one} ${param}`);
     }
