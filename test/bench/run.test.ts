@@ -32,6 +32,6 @@ t.test('a wrong command line is refused with what is right', (t) => {
   const { status, stdout, stderr } = bench('speed');
   t.equal(status, 2);
   t.equal(stdout, '');
-  t.match(stderr, /name a benchmark: latency, capacity, vad, speech, start/);
+  t.match(stderr, /name a benchmark: latency, capacity, vad, speech, api, start/);
   t.end();
 });
