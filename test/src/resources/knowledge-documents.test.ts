@@ -1,6 +1,7 @@
 import t from 'tap';
 import { handleDocumentJobs } from '../../../src/resources/knowledge-bases/processing.ts';
 import { PARSER_LIMITS } from '../../../src/resources/knowledge-bases/parser-thread.ts';
+import { beginRun, lockRun, markFailed, markReady, noteProgress } from '../../../src/resources/knowledge-bases/document-store.ts';
 import { startApiHarness, type ApiHarness } from '../../support/api-harness.ts';
 import { makeDocx, makeDocxOf, makePdf, makeZip } from '../../support/document-files.ts';
 
@@ -140,6 +141,24 @@ t.test('documents', async (t) => {
     await processAll(api);
     t.match((await api.call('GET', `${documents}/${id}`)).body, { status: 'ready', chunk_count: 1 });
     for (const failed of ids) await api.call('DELETE', `${documents}/${failed}`);
+  });
+
+  t.test('a run that was overtaken changes nothing', async (t) => {
+    const { db } = api.context;
+    const { id } = (await api.call('POST', documents, { body: { title: 'T', text: 'Words.' } })).body;
+    const read = async (): Promise<object> => (await api.call('GET', `${documents}/${id}`)).body;
+    const [first, second] = [await beginRun(db, id), await beginRun(db, id)];
+    if (!first || !second) return t.fail('both begin');
+    const now = new Date(api.clock.now());
+    await noteProgress(db, first, 50);
+    await markFailed(db, first, 'too late', now);
+    await markReady(db, first, { passages: 7, searchConfig: 'english' }, now);
+    t.notOk(await lockRun(db, first));
+    t.match(await read(), { status: 'processing', progress: 0, error: null, chunk_count: 0 });
+    t.ok(await lockRun(db, second));
+    await markFailed(db, second, 'in time', now);
+    t.match(await read(), { status: 'failed', error: 'in time' });
+    await api.call('DELETE', `${documents}/${id}`);
   });
 
   t.test('a retry in the moment between a run\'s failure and the end of its job is not lost', async (t) => {
