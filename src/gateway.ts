@@ -32,7 +32,7 @@ import { routeInboundCall } from './inbound-calls.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { keepOnlySoLong } from './jobs/retention.ts';
 import { RETENTIONS } from './retention.ts';
-import { openServerSession } from './server-sessions.ts';
+import { serverSessions } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import { callCredit, callSettlement } from './resources/billing/call-credit.ts';
@@ -233,7 +233,7 @@ async function prepareHttp(settings: GatewaySettings, context: AppContext, contr
   const relay = relayUpgrades(app.server, (sessionId) => {
     const port = control.browserPortOf(sessionId);
     return port === undefined ? undefined : { host: '127.0.0.1', port };
-  }, { open: (authorization, agentId) => openServerSession(context, authorization, agentId) });
+  }, { open: serverSessions(context) });
   stops.push(() => app.close(), () => relay.close());
   return async () => {
     await app.listen({ host: settings.host, port: settings.port });

@@ -11,7 +11,8 @@ const EXPIRED_PAGE = '<!doctype html><meta charset="utf-8"><title>Sign in</title
 /** `GET /talk/sign-in?token=…`: the printed address that opens a session and leads to the page. */
 export function accountRoutes(app: App, context: AppContext): void {
   consoleAccountRoutes(app, context);
-  app.get('/talk/sign-in', { config: { scope: 'public' }, schema: { querystring: SignInQuery } }, async (request, reply) => {
+  // Without HEAD: it would use the token up for whoever only looks.
+  app.get('/talk/sign-in', { exposeHeadRoute: false, config: { scope: 'public' }, schema: { querystring: SignInQuery } }, async (request, reply) => {
     const session = await signIn(context.db, context.keyring, request.query.token, context.clock.now());
     if (session === undefined) return reply.code(403).type('text/html; charset=utf-8').send(EXPIRED_PAGE);
     return openConsoleSession(context, reply, session).redirect('/talk', 303);
