@@ -15,7 +15,7 @@ import { Admission } from './calls/admission.ts';
 import { CallControl } from './calls/call-control.ts';
 import { PhoneGateway } from './calls/phone-gateway.ts';
 import { relayUpgrades } from './calls/upgrade-relay.ts';
-import { WorkerPool } from './calls/worker-pool.ts';
+import type { WorkerPool } from './calls/worker-pool.ts';
 import { systemClock } from './clock.ts';
 import { talkPage } from './console/talk-page.ts';
 import type { AppContext } from './context.ts';
@@ -24,19 +24,20 @@ import { startEmbeddedPostgres } from './db/embedded-postgres.ts';
 import { migrate } from './db/migrate.ts';
 import { embeddedSpeak } from './embedded-speak.ts';
 import { engineCatalogue } from './engine-catalogue.ts';
-import { SpeechPool } from './engines/local/speech-pool.ts';
 import { openAddressGuard } from './events/address-guard.ts';
 import { Webhooks } from './events/webhooks.ts';
 import { firstStart, type FirstStart } from './first-start.ts';
+import type { GatewaySettings } from './gateway-settings.ts';
 import { routeInboundCall } from './inbound-calls.ts';
 import { Jobs } from './jobs/jobs.ts';
 import { keepOnlySoLong } from './jobs/retention.ts';
+import { openSpeech, startPool } from './media-side.ts';
 import { RETENTIONS } from './retention.ts';
 import { serverSessions } from './server-sessions.ts';
 import { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import { callCredit, callSettlement } from './resources/billing/call-credit.ts';
-import { loadPriceBook, type BookPrice } from './resources/billing/prices.ts';
+import { loadPriceBook } from './resources/billing/prices.ts';
 import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
 import { CallFeed } from './resources/calls/call-feed.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
@@ -46,36 +47,6 @@ import { listAllowedAddresses } from './resources/sip-trunks/actions.ts';
 import { handleVoiceJobs } from './resources/voices/clone-run.ts';
 import { cloning, SimulatedCloner } from './resources/voices/simulated-cloner.ts';
 import { TrunkChanges } from './resources/sip-trunks/trunk-changes.ts';
-
-/** What the gateway is told; main.ts reads it from the environment, a test writes it down. */
-export interface GatewaySettings {
-  port: number;
-  host: string;
-  publicUrl: string;
-  sipPort: number;
-  publicAddress: string;
-  rtpPorts: { from: number; to: number };
-  browserPorts: number;
-  dataDir: string;
-  databaseUrl: string;
-  masterKey: string;
-  mediaWorkers: number;
-  drainSeconds: number;
-  allowPrivateAddresses: string[];
-  llmBaseUrl: string;
-  llmApiKey: string;
-  llmModel: string;
-  maxCallsPerCore: number;
-  accountConcurrency: number;
-  blockedDestinations: string[];
-  maxVoicesPerAccount: number;
-  rateLimits: Readonly<Record<string, number>>;
-  mediaTimeoutSeconds: number;
-  priceBook: readonly BookPrice[];
-  stripeSecretKey: string;
-  stripeWebhookSecret: string;
-  stripeApiBase: string;
-}
 
 /** A running gateway. */
 export interface Gateway {
@@ -89,7 +60,6 @@ export interface Gateway {
 }
 
 type Step = () => unknown;
-const PROCESS_SPEECH = { sttThreads: Math.max(1, availableParallelism()), ttsThreads: 1 };
 
 /**
  * Starts everything, each part after what it needs, and stops what was started when a later part fails.
@@ -178,32 +148,6 @@ async function openPayments({ stripeSecretKey: secretKey, stripeWebhookSecret: w
   if (secretKey === '') return undefined;
   const { stripePayments } = await import('./resources/billing/stripe-payments.ts');
   return stripePayments({ secretKey, webhookSecret, apiBase });
-}
-
-function openSpeech(settings: GatewaySettings, log: Logger, stops: Step[]): SpeechPool {
-  const speech = SpeechPool.open({ ...PROCESS_SPEECH, cacheDir: join(settings.dataDir, 'models'), log: (level, event, detail) => log[level](detail, event) });
-  stops.push(() => speech.close());
-  return speech;
-}
-
-function startPool(settings: GatewaySettings, speech: SpeechPool, log: Logger): Promise<WorkerPool> {
-  const size = settings.mediaWorkers || Math.max(1, availableParallelism() - 1);
-  const share = Math.floor((settings.rtpPorts.to - settings.rtpPorts.from + 1) / size);
-  return WorkerPool.start({
-    entry: new URL('./worker.ts', import.meta.url),
-    size,
-    workerData: (index) => ({
-      index,
-      host: settings.host,
-      rtpPorts: { from: settings.rtpPorts.from + index * share, to: settings.rtpPorts.from + (index + 1) * share - 1 },
-      browserPort: settings.browserPorts === 0 ? 0 : settings.browserPorts + index,
-      modelPorts: speech.connect(),
-      ...(settings.llmBaseUrl === '' ? {} : { llm: { baseUrl: settings.llmBaseUrl, apiKey: settings.llmApiKey, model: settings.llmModel } }),
-      mediaTimeoutMs: settings.mediaTimeoutSeconds * 1000,
-      realtimePriority: true,
-    }),
-    log,
-  });
 }
 
 function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsContext, log: Logger): CallControl {

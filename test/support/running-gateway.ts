@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PRICE_BOOK } from '../../config/price-book.ts';
 import { createLog } from '../../src/api/log.ts';
-import { startGateway, type Gateway, type GatewaySettings } from '../../src/gateway.ts';
+import { startGateway, type Gateway } from '../../src/gateway.ts';
+import type { GatewaySettings } from '../../src/gateway-settings.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
