@@ -1,5 +1,5 @@
 /**
- * The one door of `sip/`: a SIP user agent server on one UDP and TCP port (RFC 3261).
+ * The one door of `sip/`: a SIP user agent, server and client, on one UDP and TCP port (RFC 3261).
  * It hands out INVITEs and dialogs, and knows nothing of media beyond their text.
  */
 import { createHmac, randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import { DialogTable } from './dialog/dialog-table.ts';
 import { buildResponse, latin1, type OutHeader } from './message/build.ts';
 import { viaText } from './message/headers.ts';
 import type { ReplyTo, SipRequest } from './message/message.ts';
-import { hostText } from './message/uri.ts';
+import { hostText, type SipUri } from './message/uri.ts';
 import { TransactionLayer } from './transaction/layer.ts';
 import { outgoingResponse } from './transaction/server-transaction.ts';
 import type { Outgoing } from './transaction/wire.ts';
@@ -20,15 +20,17 @@ import type { SipSource } from './transport/source.ts';
 import { TransportLayer } from './transport/transport-layer.ts';
 import { Gate, type Refusal, type TraceEntry } from './ua/gate.ts';
 import type { InboundInvite } from './ua/inbound-invite.ts';
+import { OutgoingInvite, type InviteOptions, type OutboundInvite } from './ua/outbound-invite.ts';
 import { UasCore } from './ua/uas.ts';
 
 export type { SipClock } from './clock.ts';
 export type { DialogEnd, InviteDialog, ReinviteAnswer } from './dialog/invite-dialog.ts';
 export type { NameAddr } from './message/headers.ts';
-export { uriUser, type SipUri } from './message/uri.ts';
+export { hostText, uriUser, type SipUri } from './message/uri.ts';
 export type { SipSource } from './transport/source.ts';
 export type { Refusal, TraceEntry } from './ua/gate.ts';
 export type { InboundInvite, InviteEnd } from './ua/inbound-invite.ts';
+export type { InviteOptions, InviteOutcome, OutboundInvite } from './ua/outbound-invite.ts';
 
 export interface SipLimits {
   /** Largest message, head and body, in bytes. */
@@ -112,6 +114,7 @@ export class UserAgent {
   readonly #dialogs: DialogTable;
   readonly #transactions: TransactionLayer;
   readonly #clock: LifetimeClock;
+  readonly #context: DialogContext;
   readonly #advertised: { address: string; port: number };
 
   private constructor(options: UserAgentOptions, parts: { transport: TransportLayer; clock: LifetimeClock; gate: (events: GateEvents) => Gate; dialogs: DialogTable }) {
@@ -125,6 +128,7 @@ export class UserAgent {
     const secret = random(16);
     const tagFor = (request: SipRequest): string => tagOf(secret, `${request.callId}\n${request.from.tag ?? ''}\n${request.topVia.params.get('branch') ?? ''}\n${request.cseq.number}`);
     const context = this.#dialogContext(options, random);
+    this.#context = context;
     const core = new UasCore({ onInvite: (invite) => options.onInvite(invite), draining: () => options.draining?.() ?? false, advertisedHost: hostText(options.advertisedAddress), limits }, context);
     this.#transactions = new TransactionLayer(
       {
@@ -167,6 +171,11 @@ export class UserAgent {
     return userAgent;
   }
 
+  /** Calls somebody. Throws SipSyntaxError or TypeError for options that cannot be sent; everything else is the invite's outcome. */
+  invite(options: InviteOptions): OutboundInvite {
+    return new OutgoingInvite(options, this.#context);
+  }
+
   /** What is held at this moment, for metrics and leak tests. */
   counts(): { dialogs: number; transactions: number; connections: number } {
     return { dialogs: this.#dialogs.live, transactions: this.#transactions.size, connections: this.#transport.connectionCount };
@@ -183,6 +192,8 @@ export class UserAgent {
   #dialogContext(options: UserAgentOptions, random: (octets: number) => string): DialogContext {
     const { address, port } = this.#advertised;
     const own = options.userAgent === undefined ? undefined : latin1(options.userAgent);
+    const resolve = (nextHop: SipUri, peer: SipSource): Promise<SipSource> =>
+      resolveHop(nextHop, peer, { lookup: async (host) => (await lookup(host)).address, hasConnection: (to) => this.#transport.hasConnection(to) });
     return {
       clock: this.#clock,
       dialogs: this.#dialogs,
@@ -191,12 +202,15 @@ export class UserAgent {
       responseHeaders: own === undefined ? [] : [['Server', own]],
       request: async (request, nextHop, peer) => {
         try {
-          const hop = await resolveHop(nextHop, peer, { lookup: async (host) => (await lookup(host)).address, hasConnection: (to) => this.#transport.hasConnection(to) });
-          return await this.#transactions.request(request, hop);
+          return await this.#transactions.request(request, await resolve(nextHop, peer));
         } catch (error) {
           return { kind: 'transport_failed', detail: error instanceof Error ? error.message : String(error) };
         }
       },
+      resolve,
+      invite: (request, to, events) => this.#transactions.invite(request, to, events),
+      send: (request, to) => this.#transactions.sendOnly(request, to),
+      random,
       retryAfter: () => String(Number.parseInt(random(1), 16) % 11),
       onFault: faultReporter(options),
     };

@@ -13,6 +13,7 @@ import { PUBLISHED_VERSIONS } from './api/versions/history.ts';
 import { buildApp } from './app.ts';
 import { Admission } from './calls/admission.ts';
 import { CallControl } from './calls/call-control.ts';
+import { Dialler } from './calls/dialler.ts';
 import { PhoneGateway } from './calls/phone-gateway.ts';
 import { relayUpgrades } from './calls/upgrade-relay.ts';
 import type { WorkerPool } from './calls/worker-pool.ts';
@@ -38,7 +39,7 @@ import { KeyCache } from './resources/api-keys/key-cache.ts';
 import type { Payments } from './resources/billing/payments.ts';
 import { callCredit, callSettlement } from './resources/billing/call-credit.ts';
 import { loadPriceBook } from './resources/billing/prices.ts';
-import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, type CallsContext } from './resources/calls/actions.ts';
+import { appendLog, appendTranscript, endCall, endLostCalls, markAnswered, markProgress, type CallsContext } from './resources/calls/actions.ts';
 import { CallFeed } from './resources/calls/call-feed.ts';
 import { FileRecordings } from './resources/calls/recording-storage.ts';
 import { handleCampaignJobs } from './resources/campaigns/jobs.ts';
@@ -157,6 +158,7 @@ function callControl(settings: GatewaySettings, pool: WorkerPool, calls: CallsCo
     log,
     capacity: settings.maxCallsPerCore * availableParallelism(),
     records: {
+      progress: (callId, progress) => markProgress(calls, callId, progress),
       answered: (callId, at) => markAnswered(calls, callId, at),
       transcript: (callId, item) => appendTranscript(calls, callId, item),
       log: (callId, entry) => appendLog(calls, callId, entry),
@@ -203,6 +205,7 @@ async function startSip(settings: GatewaySettings, context: AppContext, control:
     onFault: (error) => log.error({ error: String(error) }, 'a SIP callback failed'),
     draining: () => control.draining,
   });
+  control.dialWith(new Dialler({ agent, control, pool, mediaAddress: settings.publicAddress, follow: (sipCallId, call) => phones.follow(sipCallId, call), log }));
   let listening = true;
   context.checks.push({ name: 'sip', run: async () => (listening ? undefined : 'the SIP port is closed') });
   const close = (): Promise<void> => {

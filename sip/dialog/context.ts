@@ -2,8 +2,9 @@
 import type { SipClock } from '../clock.ts';
 import type { OutHeader } from '../message/build.ts';
 import type { SipUri } from '../message/uri.ts';
-import type { OutRequest } from '../transaction/layer.ts';
+import type { InviteEvents, InviteRequest } from '../transaction/layer.ts';
 import type { RequestOutcome } from '../transaction/nict.ts';
+import type { OutRequest } from '../transaction/out-request.ts';
 import type { SipSource } from '../transport/source.ts';
 import type { DialogTable } from './dialog-table.ts';
 
@@ -17,6 +18,13 @@ export interface DialogContext {
   readonly responseHeaders: readonly OutHeader[];
   /** Sends a request of a dialog; `peer` is where the other side was last heard. */
   request(request: OutRequest, nextHop: SipUri, peer: SipSource): Promise<RequestOutcome>;
+  /** Where a request to `nextHop` goes; `peer` as above. Rejects when the host has no address. */
+  resolve(nextHop: SipUri, peer: SipSource): Promise<SipSource>;
+  invite(request: OutRequest, to: SipSource, events: InviteEvents): InviteRequest;
+  /** Sends what is not answered: an ACK. */
+  send(request: OutRequest, to: SipSource): void;
+  /** Random hexadecimal text of so many octets. */
+  random(octets: number): string;
   /** A seconds value for Retry-After, 0 to 10 (RFC 3261 section 14.2). */
   retryAfter(): string;
   /** An exception of our user's code. */

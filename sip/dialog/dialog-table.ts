@@ -31,6 +31,8 @@ export class DialogTable {
   readonly #ended = new Set<string>();
   readonly #callIds = new Map<string, number>();
   readonly #timers: TimerSet;
+  /** Call-IDs of INVITEs of ours that may still be answered. */
+  readonly #calling = new Set<string>();
   #live = 0;
 
   constructor(clock: SipClock) {
@@ -42,14 +44,24 @@ export class DialogTable {
     return this.#live;
   }
 
-  /** True while any dialog, live or just ended, has this Call-ID. */
+  /** An INVITE of ours goes out: whoever answers it is let in. */
+  expect(callId: string): void {
+    this.#calling.add(callId);
+  }
+
+  /** No answer to that INVITE can come any more. */
+  expectNoMore(callId: string): void {
+    this.#calling.delete(callId);
+  }
+
+  /** True while any dialog, live or just ended, or an INVITE of ours has this Call-ID. */
   knowsCallId(callId: string): boolean {
-    return this.#callIds.has(callId);
+    return this.#callIds.has(callId) || this.#calling.has(callId);
   }
 
   /** True while there is anything a stranger's packet could belong to. */
   get empty(): boolean {
-    return this.#entries.size === 0;
+    return this.#entries.size === 0 && this.#calling.size === 0;
   }
 
   find(request: SipRequest): Found {
@@ -68,6 +80,7 @@ export class DialogTable {
     const id = key(dialog.callId, dialog.localTag, dialog.remoteTag);
     const known = this.#entries.get(id);
     if (known !== undefined) {
+      if (known.user === undefined) this.#revive(id);
       known.user = user;
       return;
     }
@@ -89,6 +102,13 @@ export class DialogTable {
     if (oldest !== undefined && this.#ended.size > MAX_ENDED) this.#forget(oldest);
   }
 
+  /** A fork whose early dialog was given up has answered after all. */
+  #revive(id: string): void {
+    this.#timers.clear(id);
+    this.#ended.delete(id);
+    this.#live++;
+  }
+
   #forget(id: string): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -106,6 +126,7 @@ export class DialogTable {
     this.#ended.clear();
     this.#entries.clear();
     this.#callIds.clear();
+    this.#calling.clear();
     this.#live = 0;
   }
 }

@@ -1,9 +1,12 @@
 /** An accepted call: the INVITE usage of a dialog (RFC 3261 sections 13 to 15, RFC 3311). */
+import type { DigestClient } from '../auth/digest.ts';
+import type { OutHeader } from '../message/build.ts';
 import { bodyContent } from '../message/body.ts';
 import { SipSyntaxError } from '../message/lexer.ts';
-import type { SipRequest } from '../message/message.ts';
+import type { SipMessage, SipRequest } from '../message/message.ts';
 import type { ServerTransaction } from '../transaction/server-transaction.ts';
 import { ACCEPT_HEADER, ALLOW_HEADER, type DialogContext } from './context.ts';
+import type { SipSource } from '../transport/source.ts';
 import type { Dialog } from './dialog.ts';
 import type { DialogUser } from './dialog-table.ts';
 import { FinalAnswer } from './final-answer.ts';
@@ -38,6 +41,14 @@ interface Accepted {
   readonly lateOffer: boolean;
 }
 
+interface Established {
+  readonly dialog: Dialog;
+  /** Where the peer was heard last. */
+  readonly source: SipSource;
+  /** Answers the challenges of our requests. */
+  readonly digest: DigestClient | undefined;
+}
+
 export class InviteUsage implements InviteDialog, DialogUser {
   readonly acknowledged: Promise<string | undefined>;
   onReinvite?: (offer: string | undefined) => ReinviteAnswer;
@@ -46,26 +57,43 @@ export class InviteUsage implements InviteDialog, DialogUser {
   readonly #context: DialogContext;
   readonly #end = new AbortController();
   readonly #ack = Promise.withResolvers<string | undefined>();
-  readonly #initialSequence: number;
+  readonly #digest: DigestClient | undefined;
+  /** CSeq number of the INVITE that we accepted; undefined: the INVITE was ours. */
+  readonly #initialSequence: number | undefined;
   /** 2xx still unacknowledged, by CSeq number. */
   readonly #unacknowledged = new Map<number, FinalAnswer>();
-  #source: ServerTransaction['source'];
+  #source: SipSource;
   #bye: Promise<void> = Promise.resolve();
   /** Set while a BYE of ours waits for the ACK (section 15). */
   #releaseBye: (() => void) | undefined;
   /** The peer said BYE: ours would find nobody. */
   #peerLeft = false;
 
-  constructor(accepted: Accepted, context: DialogContext) {
-    this.#dialog = accepted.dialog;
+  private constructor({ dialog, source, digest }: Established, initialSequence: number | undefined, context: DialogContext) {
+    this.#dialog = dialog;
     this.#context = context;
-    this.#source = accepted.transaction.source;
-    this.#initialSequence = accepted.transaction.request.cseq.number;
+    this.#source = source;
+    this.#digest = digest;
+    this.#initialSequence = initialSequence;
     this.acknowledged = this.#ack.promise;
     // Whoever does not ask for the ACK need not handle its absence.
     this.#ack.promise.catch(() => undefined);
-    context.dialogs.set(this.#dialog, this);
-    this.#sendAnswer(accepted.transaction, accepted.sdp, accepted.lateOffer);
+    context.dialogs.set(dialog, this);
+  }
+
+  /** Accepts an INVITE. */
+  static accept({ dialog, transaction, sdp, lateOffer }: Accepted, context: DialogContext): InviteUsage {
+    const { source, request } = transaction;
+    const usage = new InviteUsage({ dialog, source, digest: undefined }, request.cseq.number, context);
+    usage.#sendAnswer(transaction, sdp, lateOffer);
+    return usage;
+  }
+
+  /** Our INVITE was accepted, and the ACK is sent. */
+  static established(established: Established, context: DialogContext): InviteUsage {
+    const usage = new InviteUsage(established, undefined, context);
+    usage.#ack.resolve(undefined);
+    return usage;
   }
 
   get callId(): string {
@@ -181,18 +209,25 @@ export class InviteUsage implements InviteDialog, DialogUser {
 
   /** A BYE of ours waits for the ACK or its timeout (section 15); a BYE of the peer makes it needless. */
   async #leave(): Promise<void> {
-    if (this.#unacknowledged.has(this.#initialSequence)) {
+    if (this.#initialSequence !== undefined && this.#unacknowledged.has(this.#initialSequence)) {
       const waiting = Promise.withResolvers<void>();
       this.#releaseBye = waiting.resolve;
       await waiting.promise;
     }
     this.#stopAnswers();
     this.#ack.reject(this.#end.signal.reason);
-    if (!this.#peerLeft) {
-      const { request, nextHop } = this.#dialog.nextRequest('BYE');
-      await this.#context.request({ ...request, headers: [...request.headers, ...this.#context.requestHeaders] }, nextHop, this.#source);
-    }
+    if (!this.#peerLeft) await this.#sendBye();
     this.#context.dialogs.end(this.#dialog);
+  }
+
+  async #sendBye(): Promise<void> {
+    const attempt = this.#digest?.attempt();
+    let credentials: OutHeader[] | undefined = [];
+    while (credentials !== undefined) {
+      const { request, nextHop } = this.#dialog.nextRequest('BYE');
+      const outcome = await this.#context.request({ ...request, headers: [...request.headers, ...credentials, ...this.#context.requestHeaders] }, nextHop, this.#source);
+      credentials = outcome.kind === 'answered' && outcome.response !== undefined ? attempt?.answer(outcome.response, 'BYE', request.uri) : undefined;
+    }
   }
 
   #stopAnswers(): void {
@@ -210,12 +245,12 @@ export class InviteUsage implements InviteDialog, DialogUser {
   }
 }
 
-function sdpBody(sdp: string): { type: string; bytes: Buffer } {
+export function sdpBody(sdp: string): { type: string; bytes: Buffer } {
   return { type: 'application/sdp', bytes: Buffer.from(sdp, 'utf8') };
 }
 
-/** The SDP of an ACK; whatever cannot be read counts as none, since an ACK cannot be refused. */
-function sdpOf(request: SipRequest): string | undefined {
+/** The SDP of an ACK or a response; whatever cannot be read counts as none, since neither can be refused. */
+export function sdpOf(request: SipMessage): string | undefined {
   try {
     const content = bodyContent(request);
     return content.kind === 'sdp' ? content.sdp : undefined;

@@ -59,8 +59,8 @@ function hasTag(to: string): boolean {
 }
 
 /** Builds a request from its line and headers, Via first. Throws TypeError if a header would break the framing. */
-export function buildRequest(method: string, uri: string, headers: readonly OutHeader[]): Buffer {
-  return assemble(`${method} ${uri} SIP/2.0`, headers, undefined);
+export function buildRequest(method: string, uri: string, headers: readonly OutHeader[], body?: ResponseContent['body']): Buffer {
+  return assemble(`${method} ${uri} SIP/2.0`, headers, body);
 }
 
 function assemble(startLine: string, headers: readonly OutHeader[], body: ResponseContent['body']): Buffer {

@@ -4,8 +4,10 @@ import { buildRequest, buildResponse, replyTo, type OutHeader, type ResponseCont
 import type { SipMessage, SipRequest, SipResponse } from '../message/message.ts';
 import { ownVia, stampVia } from '../transport/routing.ts';
 import type { SipSource } from '../transport/source.ts';
+import { InviteClientTransaction, type IctEvents } from './ict.ts';
 import { clientKey, mergeKey, serverKey } from './keys.ts';
 import { NonInviteClientTransaction, type RequestOutcome } from './nict.ts';
+import { ackOf, cancelOf, type OutRequest } from './out-request.ts';
 import { outgoingResponse, ServerTransaction, type SendResponse } from './server-transaction.ts';
 import type { Outgoing } from './wire.ts';
 
@@ -32,22 +34,30 @@ export interface TransactionContext {
   readonly sendRequest: (message: Outgoing, to: SipSource, failed: (error: Error) => void) => void;
 }
 
-/** A request of ours, without Via. */
-export interface OutRequest {
-  readonly method: string;
-  readonly uri: string;
-  readonly callId: string;
-  readonly headers: readonly OutHeader[];
+/** An INVITE of ours on its way. */
+export interface InviteRequest {
+  /** Sends a CANCEL; the INVITE still gets its final response. */
+  cancel(): void;
+  /** Forgets the INVITE: what still comes for it is dropped. */
+  terminate(): void;
+}
+
+export type InviteEvents = IctEvents<SipResponse>;
+
+interface ClientTransaction {
+  receive(response: SipResponse): void;
+  close(): void;
 }
 
 export const OVERLOAD_RETRY_SECONDS = 5;
+const CLOSED = 'the user agent was closed';
 
 export class TransactionLayer {
   readonly #context: TransactionContext;
   readonly #user: TransactionUser;
   readonly #servers = new Map<string, ServerTransaction>();
   readonly #merges = new Set<string>();
-  readonly #clients = new Map<string, NonInviteClientTransaction>();
+  readonly #clients = new Map<string, ClientTransaction>();
   #pendingInvites = 0;
   #closed = false;
 
@@ -74,13 +84,9 @@ export class TransactionLayer {
   }
 
   /** Sends a non-INVITE request; resolves once it is answered, timed out or undeliverable. */
-  request(request: OutRequest, to: SipSource): Promise<RequestOutcome> {
-    if (this.#closed) return Promise.resolve({ kind: 'transport_failed', detail: 'the user agent was closed' });
-    const { address, port } = this.#context.advertised;
-    const branch = `z9hG4bK${this.#context.random(12)}`;
-    const via: OutHeader = ['Via', ownVia(to.transport, address, port, branch)];
-    const bytes = buildRequest(request.method, request.uri, [via, ...request.headers]);
-    const message: Outgoing = { bytes, callId: request.callId, summary: `${request.method} ${request.uri}` };
+  request(request: OutRequest, to: SipSource, branch: string = this.#newBranch()): Promise<RequestOutcome> {
+    if (this.#closed) return Promise.resolve({ kind: 'transport_failed', detail: CLOSED });
+    const message = this.#outgoing(request, to, branch);
     const key = clientKey(branch, request.method);
     return new Promise((resolve) => {
       const wire = {
@@ -88,25 +94,72 @@ export class TransactionLayer {
         send: (out: Outgoing) => this.#context.sendRequest(out, to, (error) => transaction.transportFailed(error.message)),
       };
       const transaction = new NonInviteClientTransaction(message, wire, this.#context.clock, { onOutcome: resolve, onTerminated: () => this.#clients.delete(key) });
-      this.#clients.set(key, transaction);
+      this.#clients.set(key, {
+        receive: (response) => transaction.response(response.status, response),
+        close: () => {
+          transaction.transportFailed(CLOSED);
+          transaction.terminate();
+        },
+      });
       transaction.start();
     });
+  }
+
+  /** Sends an INVITE. */
+  invite(request: OutRequest, to: SipSource, events: InviteEvents): InviteRequest {
+    if (this.#closed) throw new Error(CLOSED);
+    const branch = this.#newBranch();
+    const key = clientKey(branch, 'INVITE');
+    const wire = {
+      reliable: to.transport === 'tcp',
+      send: (out: Outgoing) => this.#context.sendRequest(out, to, (error) => transaction.transportFailed(error.message)),
+    };
+    const ackFor = (refusal: SipResponse): Outgoing => this.#outgoing(ackOf(request, refusal.headers.get('to') ?? ''), to, branch);
+    const transaction = new InviteClientTransaction<SipResponse>(this.#outgoing(request, to, branch), ackFor, wire, this.#context.clock, {
+      onResponse: (response) => events.onResponse(response),
+      onFailed: (outcome) => events.onFailed(outcome),
+      onTerminated: () => {
+        this.#clients.delete(key);
+        events.onTerminated();
+      },
+    });
+    this.#clients.set(key, {
+      receive: (response) => transaction.response(response),
+      close: () => {
+        transaction.transportFailed(CLOSED);
+        transaction.terminate();
+      },
+    });
+    transaction.start();
+    return { cancel: () => void this.request(cancelOf(request), to, branch), terminate: () => transaction.terminate() };
+  }
+
+  /** Sends a request that nobody answers: the ACK of a 2xx. */
+  sendOnly(request: OutRequest, to: SipSource): void {
+    if (!this.#closed) this.#context.sendRequest(this.#outgoing(request, to, this.#newBranch()), to, () => undefined);
+  }
+
+  #newBranch(): string {
+    return `z9hG4bK${this.#context.random(12)}`;
+  }
+
+  #outgoing(request: OutRequest, to: SipSource, branch: string): Outgoing {
+    const { address, port } = this.#context.advertised;
+    const via: OutHeader = ['Via', ownVia(to.transport, address, port, branch)];
+    return { bytes: buildRequest(request.method, request.uri, [via, ...request.headers], request.body), callId: request.callId, summary: `${request.method} ${request.uri}` };
   }
 
   /** Ends every transaction; requests still open resolve as undeliverable. */
   close(): void {
     this.#closed = true;
     for (const transaction of [...this.#servers.values()]) transaction.terminate();
-    for (const transaction of [...this.#clients.values()]) {
-      transaction.transportFailed('the user agent was closed');
-      transaction.terminate();
-    }
+    for (const transaction of [...this.#clients.values()]) transaction.close();
   }
 
   #onResponse(response: SipResponse): void {
     // More than one Via: it was not meant for us (section 8.1.3.3).
     if (response.headers.list('via').length !== 1) return;
-    this.#clients.get(clientKey(response.topVia.params.get('branch') ?? '', response.cseq.method))?.response(response.status);
+    this.#clients.get(clientKey(response.topVia.params.get('branch') ?? '', response.cseq.method))?.receive(response);
   }
 
   #onAck(request: SipRequest): void {

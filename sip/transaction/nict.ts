@@ -1,12 +1,13 @@
 /** Non-INVITE client transaction (RFC 3261 section 17.1.2). */
 import type { SipClock } from '../clock.ts';
+import type { SipResponse } from '../message/message.ts';
 import { T1, T2, T4, TIMEOUT_MS, TimerSet } from './timers.ts';
 import type { Outgoing, Wire } from './wire.ts';
 
 export type NictState = 'trying' | 'proceeding' | 'completed' | 'terminated';
 
 export type RequestOutcome =
-  | { readonly kind: 'answered'; readonly status: number }
+  | { readonly kind: 'answered'; readonly status: number; readonly response?: SipResponse }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'transport_failed'; readonly detail: string };
 
@@ -37,7 +38,8 @@ export class NonInviteClientTransaction {
     this.#wire.send(this.#request);
   }
 
-  response(status: number): void {
+  /** `message`: the whole response, handed on with the outcome. */
+  response(status: number, message?: SipResponse): void {
     if (this.#state !== 'trying' && this.#state !== 'proceeding') return;
     if (status < 200) {
       this.#state = 'proceeding';
@@ -46,7 +48,7 @@ export class NonInviteClientTransaction {
     this.#state = 'completed';
     this.#timers.clearAll();
     this.#timers.set('K', this.#wire.reliable ? 0 : T4, () => this.terminate());
-    this.#onOutcome({ kind: 'answered', status });
+    this.#onOutcome({ kind: 'answered', status, ...(message === undefined ? {} : { response: message }) });
   }
 
   transportFailed(detail: string): void {

@@ -110,7 +110,7 @@ export class IncomingInvite implements InboundInvite, DialogUser {
   accept(sdp: string): InviteDialog {
     if (this.#over) throw new Error(`INVITE ${this.callId} is already over; look at its signal before accept()`);
     this.#settle();
-    return new InviteUsage({ dialog: this.#dialog, transaction: this.#transaction, sdp, lateOffer: this.offer === undefined }, this.#context);
+    return InviteUsage.accept({ dialog: this.#dialog, transaction: this.#transaction, sdp, lateOffer: this.offer === undefined }, this.#context);
   }
 
   reject(status: number, options: { reason?: string; headers?: Record<string, string> } = {}): void {

@@ -128,7 +128,7 @@ function openDialog(transaction: ServerTransaction): Dialog | string {
   if (contact === undefined && isUniqueBranch(request.topVia.params.get('branch'))) return 'Missing Contact';
   if (contact !== undefined && contact.uri.scheme !== 'sip' && contact.uri.scheme !== 'sips') return 'Contact Is Not A SIP URI';
   try {
-    return new Dialog(request, transaction.toTag);
+    return Dialog.asServer(request, transaction.toTag);
   } catch (error) {
     if (error instanceof SipSyntaxError) return 'Bad Record-Route';
     throw error;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { EndReason } from '../end-reason.ts';
-import type { CallCommand, CommandOutcome, LiveCalls, RealtimeRequest } from '../resources/calls/live-calls.ts';
+import type { CallCommand, CommandOutcome, LiveCalls, PlaceRequest, RealtimeRequest } from '../resources/calls/live-calls.ts';
 import type { CallRecords } from './call-records.ts';
 import { LiveCall } from './live-call.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -26,6 +26,7 @@ export class CallControl implements LiveCalls {
   /** Places promised to calls that are not open yet. */
   #reserved = 0;
   #draining = false;
+  #dialler: { dial(request: PlaceRequest): void } | undefined;
 
   constructor(options: CallControlOptions) {
     this.#options = options;
@@ -41,11 +42,15 @@ export class CallControl implements LiveCalls {
 
   /** Takes a place for a call, or says why not. Give it back with `release` if no call comes of it. */
   reserve(): 'ok' | 'draining' | 'full' | 'not_ready' {
+    const place = this.#place();
+    if (place === 'ok') this.#reserved++;
+    return place;
+  }
+
+  #place(): 'ok' | 'draining' | 'full' | 'not_ready' {
     if (this.#draining) return 'draining';
     if (!this.#options.pool.ready) return 'not_ready';
-    if (this.#calls.size + this.#reserved >= this.#options.capacity) return 'full';
-    this.#reserved++;
-    return 'ok';
+    return this.#calls.size + this.#reserved >= this.#options.capacity ? 'full' : 'ok';
   }
 
   release(): void {
@@ -69,12 +74,27 @@ export class CallControl implements LiveCalls {
     return true;
   }
 
-  mayPlace(): void {
-    throw this.#options.refuse('dialling_unavailable', 'This version cannot place telephone calls.');
+  /** Who places calls from now on: SIP comes up after everything that calls need. */
+  dialWith(dialler: { dial(request: PlaceRequest): void }): void {
+    this.#dialler = dialler;
   }
 
-  place(): Promise<void> {
-    return Promise.reject(this.#options.refuse('dialling_unavailable', 'This version cannot place telephone calls.'));
+  mayPlace({ livemode }: { livemode: boolean }): void {
+    if (!livemode) throw this.#options.refuse('dialling_unavailable', 'Calls in test mode reach simulated callees only, which this version does not have; place the call with a live key.');
+    if (this.#dialler === undefined) throw this.#options.refuse('service_unavailable', 'The service is starting and places no calls yet; try again in a moment.');
+    const place = this.#place();
+    if (place !== 'ok') throw this.#refusal(place);
+  }
+
+  async place(request: PlaceRequest): Promise<void> {
+    this.mayPlace(request);
+    this.#reserved++;
+    try {
+      this.#dialler?.dial(request);
+    } catch (error) {
+      this.#reserved--;
+      throw error;
+    }
   }
 
   mayTransfer(): void {

@@ -1,5 +1,5 @@
 import type { EndReason } from '../end-reason.ts';
-import type { CallEnd, CallRecords } from './call-records.ts';
+import type { CallEnd, CallProgress, CallRecords } from './call-records.ts';
 import type { WorkerPool } from './worker-pool.ts';
 import type { CallCommand, CallLogEntry, CallSummary, CommandOutcome, FromWorker, OpenCall } from './worker-protocol.ts';
 
@@ -26,6 +26,7 @@ export class LiveCall {
   #writes: Promise<void> = Promise.resolve();
   #pending = 0;
   #answeredAt: Date | undefined;
+  #detail: { reason: EndReason; text: string } | undefined;
   #callerSpoke = false;
   #ended = false;
   /** Commands that the worker has not answered. */
@@ -53,7 +54,15 @@ export class LiveCall {
     this.#write('answered', () => this.#options.records.answered(this.callId, at));
   }
 
-  hangUp(reason: EndReason): void {
+  /** An outbound call went a step further. */
+  progress(progress: Omit<CallProgress, 'at'>): void {
+    const at = new Date();
+    if (!this.#ended) this.#write('progress', () => this.#options.records.progress(this.callId, { ...progress, at }));
+  }
+
+  /** `detail`: the reason in words, for the record. */
+  hangUp(reason: EndReason, detail?: string): void {
+    if (detail !== undefined) this.#detail ??= { reason, text: detail };
     this.#options.pool.tell({ type: 'hangUp', callId: this.callId, reason });
   }
 
@@ -111,7 +120,7 @@ export class LiveCall {
     const end: CallEnd = {
       status: this.#status(reason),
       endReason: reason,
-      ...(detail === undefined ? {} : { endDetail: detail }),
+      ...this.#endDetail(reason, detail),
       outcome: this.#outcome(),
       endedAt: new Date(),
       summary,
@@ -122,7 +131,14 @@ export class LiveCall {
 
   #status(reason: EndReason): CallEnd['status'] {
     if (this.#answeredAt) return 'completed';
+    if (reason === 'busy' || reason === 'no_answer') return reason;
     return reason === 'caller_hangup' || reason === 'session_not_joined' || reason === 'api_hangup' ? 'canceled' : 'failed';
+  }
+
+  /** What the worker says comes before what was said with the hang-up; that counts only if the call ended for its reason. */
+  #endDetail(reason: EndReason, detail: string | undefined): { endDetail?: string } {
+    const text = detail ?? (this.#detail?.reason === reason ? this.#detail.text : undefined);
+    return text === undefined ? {} : { endDetail: text };
   }
 
   #outcome(): CallEnd['outcome'] {

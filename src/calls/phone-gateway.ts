@@ -1,6 +1,7 @@
 import { answerOffer } from '../../sip/sdp/answer.ts';
 import { uriUser, type InboundInvite, type TraceEntry } from '../../sip/user-agent.ts';
 import type { CallControl } from './call-control.ts';
+import type { LiveCall } from './live-call.ts';
 import { PhoneCall, type AcceptedCall } from './phone-call.ts';
 import { SipTraces } from './sip-traces.ts';
 import type { WorkerPool } from './worker-pool.ts';
@@ -45,6 +46,11 @@ export class PhoneGateway {
     this.#traces.add(entry);
   }
 
+  /** From now on the messages of this SIP call are in the log of `call`. */
+  follow(sipCallId: string, call: LiveCall): void {
+    this.#traces.follow(sipCallId, call);
+  }
+
   async #answer(invite: InboundInvite): Promise<void> {
     const { control } = this.#options;
     const calledUser = uriUser(invite.requestUri) ?? '';
@@ -74,7 +80,7 @@ export class PhoneGateway {
       invite.reject(503, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } });
       return;
     }
-    await new PhoneCall(invite, accepted, route.codecs, this.#options).run((call) => this.#traces.follow(invite.callId, call));
+    await new PhoneCall(invite, accepted, route.codecs, this.#options).run((call) => this.follow(invite.callId, call));
   }
 
   /** Whether we share a codec; refuses with 488 and the reason when not. A late offer is negotiated at the ACK. */

@@ -23,12 +23,14 @@ export class PhoneLeg implements CallLeg {
   readonly #options: PhoneLegOptions;
   readonly #ended = new AbortController();
   #sending: boolean;
+  #codec: PhoneLegSpec['codec'];
   #listeningSince: number | undefined;
 
   private constructor(rtp: RtpSession, spec: PhoneLegSpec, options: PhoneLegOptions) {
     this.#rtp = rtp;
     this.#options = options;
     this.#sending = spec.sending;
+    this.#codec = spec.codec;
   }
 
   /** Binds an RTP and an RTCP port. Throws when no pair is free. */
@@ -55,6 +57,11 @@ export class PhoneLeg implements CallLeg {
 
   get signal(): AbortSignal {
     return this.#ended.signal;
+  }
+
+  /** As agreed last. */
+  get codec(): PhoneLegSpec['codec'] {
+    return this.#codec;
   }
 
   get port(): number {
@@ -89,6 +96,7 @@ export class PhoneLeg implements CallLeg {
   /** A re-INVITE moved, held or released the media. */
   update(spec: PhoneLegSpec): void {
     this.#rtp.setMedia(spec);
+    this.#codec = spec.codec;
     this.#sending = spec.sending;
     if (spec.sending) this.#listeningSince = this.#options.now();
   }

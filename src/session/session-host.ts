@@ -92,7 +92,7 @@ export class SessionHost {
       onDtmf: (digit) => onDtmf(digit),
     });
     const figures = new CallFigures();
-    const conversation = await this.#start(message, leg, figures, { phone: leg }, () => figures.summary(phoneQuality(spec, leg)));
+    const conversation = await this.#start(message, leg, figures, { phone: leg }, () => figures.summary(phoneQuality(leg)));
     onDtmf = (digit) => conversation.dtmf(digit);
     await conversation.prepareOpening();
     if (!leg.signal.aborted) this.#options.post({ type: 'opened', callId, rtpPort: leg.port });
@@ -200,7 +200,7 @@ function obey(call: LiveCall | undefined, command: CallCommand): CommandOutcome 
   }
 }
 
-function phoneQuality(spec: PhoneLegSpec, leg: PhoneLeg): NonNullable<CallSummary['quality']> {
+function phoneQuality(leg: PhoneLeg): NonNullable<CallSummary['quality']> {
   const { packetsReceived, lostPct, jitterMs, rttMs, mos } = leg.stats();
-  return { codec: spec.codec, packetsReceived, packetsLostPct: lostPct, jitterMs, ...(rttMs === undefined ? {} : { rttMs }), mos };
+  return { codec: leg.codec, packetsReceived, packetsLostPct: lostPct, jitterMs, ...(rttMs === undefined ? {} : { rttMs }), mos };
 }

@@ -241,7 +241,7 @@ t.test('layer: our request is matched by branch and method; foreign responses ar
   await Promise.resolve();
   t.equal(outcome, undefined);
   receive(answer(ours, 'BYE'));
-  t.same(await done, { kind: 'answered', status: 200 });
+  t.match(await done, { kind: 'answered', status: 200, response: { kind: 'response', status: 200 } });
   const open = layer.request({ method: 'BYE', uri: 'sip:x@y', callId: 'a', headers: [] }, SOURCE);
   layer.close();
   t.match(await open, { kind: 'transport_failed' });

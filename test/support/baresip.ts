@@ -37,6 +37,26 @@ export function callWithBaresip(options: { uri: string; microphone: Int16Array; 
   return { done: live(child, folder, options.withinMs), stop: () => void child.kill('SIGKILL') };
 }
 
+/** The same softphone, called: answers at once as `user` on this UDP and TCP port, and hangs up at the end of its microphone. */
+export async function answerWithBaresip(options: { user: string; port: number; microphone: Int16Array; withinMs: number }): Promise<Softphone> {
+  if (!existsSync(EXECUTABLE)) throw new Error(`This test drives ${EXECUTABLE}, which is missing. Run: apt-get install -y baresip-core`);
+  const folder = mkdtempSync(join(tmpdir(), 'wv-baresip-'));
+  writeConfiguration(folder, 'pcmu', options.microphone, { port: options.port, account: `<sip:${options.user}@127.0.0.1>;regint=0;answermode=auto;audio_codecs=pcmu` });
+  const child = spawn(EXECUTABLE, ['-f', folder], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ready = new Promise<void>((resolve, reject) => {
+    let seen = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      seen += chunk.toString('utf8');
+      if (seen.includes('baresip is ready')) resolve();
+    });
+    child.once('close', () => reject(new Error(`baresip left before it was ready:\n${readable(seen)}`)));
+  });
+  const done = live(child, folder, options.withinMs);
+  done.catch(() => undefined);
+  await ready;
+  return { done, stop: () => void child.kill('SIGKILL') };
+}
+
 async function live(child: ChildProcess, folder: string, withinMs: number): Promise<SoftphoneCall> {
   let output = '';
   let late = false;
@@ -71,14 +91,14 @@ function readable(output: string): string {
   return output.replace(/[^\n]*\r|\[\d:\d\d:\d\d\] audio=\S+ \(bit\/s\)\s*/g, '').trim();
 }
 
-function writeConfiguration(folder: string, codec: string, microphone: Int16Array): void {
+function writeConfiguration(folder: string, codec: string, microphone: Int16Array, called = { port: 0, account: '' }): void {
   const sound = Buffer.from(microphone.buffer, microphone.byteOffset, microphone.byteLength);
   writeFileSync(join(folder, 'microphone.wav'), Buffer.concat([wavHeader({ sampleRate: 8000, channels: 1, dataBytes: sound.length }), sound]));
-  writeFileSync(join(folder, 'accounts'), `<sip:caller@127.0.0.1>;regint=0;audio_codecs=${codec}\n`);
+  writeFileSync(join(folder, 'accounts'), `${called.account === '' ? `<sip:caller@127.0.0.1>;regint=0;audio_codecs=${codec}` : called.account}\n`);
   writeFileSync(join(folder, 'contacts'), '');
   writeFileSync(join(folder, 'config'), [
     'poll_method epoll',
-    'sip_listen 127.0.0.1:0',
+    `sip_listen 127.0.0.1:${called.port}`,
     'net_interface 127.0.0.1',
     'rtp_ports 26000-26200',
     `audio_source aufile,${join(folder, 'microphone.wav')}`,

@@ -10,7 +10,7 @@ import type { RequireCredit, SettleCall } from './credit.ts';
 import { latencyOf, type TurnLatency } from './latency.ts';
 import { presentCall, presentLogEntry } from './present.ts';
 import type { RecordingStorage } from './recording-storage.ts';
-import { countLiveCalls, insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateCost, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
+import { countLiveCalls, insertCall, insertLogEntry, selectCall, selectLiveOfNode, updateAnswered, updateProgress, updateCost, updateEnded, upsertTranscriptItem, type CallRow, type EndedCall, type NewCall } from './store.ts';
 
 export interface CallsContext {
   db: Database;
@@ -91,6 +91,17 @@ export async function createRealtimeCall(context: NewCallsContext, transaction: 
   await insertCall(transaction, {
     ...rest, nodeId: context.nodeId, direction: 'realtime', transport: 'websocket', status: 'queued', agentId: agent.id, agentVersion: agent.version,
   });
+}
+
+/** An outbound call is dialled, rings, or its trunk said something. */
+export async function markProgress(context: CallsContext, callId: string, progress: {
+  status?: 'dialing' | 'ringing'; at: Date; sip: { callId: string; responseCode?: number; reason?: string };
+}): Promise<void> {
+  const { status, at, sip } = progress;
+  const shown = { call_id: sip.callId, response_code: sip.responseCode ?? null, reason: sip.reason ?? null };
+  if (!(await updateProgress(context.db, callId, { status, at, sip: shown })) || !context.callFeed.isFollowed(callId)) return;
+  const row = await selectCall(context.db, callId);
+  if (row) publish(context, row);
 }
 
 export async function markAnswered(context: CallsContext, callId: string, at: Date): Promise<void> {

@@ -8,7 +8,7 @@ export interface LiveCalls {
   /** Opens a realtime call, whose row exists, and waits for its browser. Throws ApiError `concurrency_limit` or `service_unavailable`; the call has then ended. */
   openRealtime(request: RealtimeRequest): Promise<{ url: string }>;
   /** Asked before a call is written down. Throws ApiError `dialling_unavailable`, `concurrency_limit` or `service_unavailable`; nothing has happened then. */
-  mayPlace(): void;
+  mayPlace(call: { livemode: boolean }): void;
   /** Dials a call whose row says `queued`, and resolves once it is in hand; what becomes of it is written to its row. */
   place(request: PlaceRequest): Promise<void>;
   /** Has a live call do something. */
@@ -40,10 +40,29 @@ export interface PlaceRequest {
   /** Null in test mode only, as is the trunk. */
   from: string | null;
   sipTrunkId: string | null;
+  trunk: DialTrunk | null;
   ringTimeoutMs: number;
   maxCostMicros: number | undefined;
   /** Where to record; absent: recording is off. */
   recordingPath?: string;
+}
+
+/** A trunk as far as a call through it needs it. Holds a password: never logged, never kept. */
+export interface DialTrunk {
+  host: string;
+  port: number | null;
+  transport: 'udp' | 'tcp';
+  /** Host, host:port or a sip: URI. */
+  outboundProxy: string | null;
+  username: string | null;
+  password: string | null;
+  realm: string | null;
+  fromDomain: string | null;
+  callerIdMode: 'from' | 'pai' | 'rpid';
+  numberFormat: 'e164' | 'national' | 'strip_plus';
+  headers: Record<string, string>;
+  /** Never empty. */
+  codecs: ('PCMU' | 'PCMA')[];
 }
 
 export interface TransferRequest { to: string; mode: 'cold' | 'warm' }

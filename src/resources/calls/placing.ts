@@ -8,9 +8,10 @@ import type { AgentForCall } from '../agents/spec.ts';
 import { modelsOf } from '../agents/voice.ts';
 import { requireLead, touchLastCall } from '../leads/actions.ts';
 import { requirePhoneNumber } from '../phone-numbers/lookup.ts';
-import { requireTrunk } from '../sip-trunks/actions.ts';
+import { dialTrunkOf, requireTrunk } from '../sip-trunks/actions.ts';
 import { admitCall, endCall, requireCall, tellOnCommit } from './actions.ts';
 import { requireAllowedDestination } from './destinations.ts';
+import type { DialTrunk } from './live-calls.ts';
 import { resolveForCall } from './overrides.ts';
 import type { PlaceCall } from './schema.ts';
 import { insertCall, insertLogEntry, type CallRow } from './store.ts';
@@ -31,7 +32,7 @@ export interface PlaceOptions {
 }
 
 /** The number a call shows, and the trunk that carries it; neither is needed in test mode. */
-interface Line { phoneNumberId?: string; from?: string; sipTrunkId?: string }
+interface Line { phoneNumberId?: string; from?: string; sipTrunkId?: string; trunk?: DialTrunk }
 
 /** Whoever asks with an API key. */
 export function placerOf({ accountId, livemode, apiKeyId }: Principal): Placer {
@@ -50,7 +51,7 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
     await lockAccount(transaction, placer.accountId);
     const agent = await requireAgent(transaction, placer, body.agent_id, options.agentParam ?? 'agent_id', 'keep');
     const lead = body.lead_id === undefined ? undefined : await requireLead(transaction, placer, body.lead_id, 'lead_id');
-    const line = await lineFor(transaction, placer, agent, body.from_phone_number_id);
+    const line = await lineFor(context, transaction, placer, agent, body.from_phone_number_id);
     const { variables = {}, overrides } = body;
     const resolved = resolveForCall(context.engines, agent, {
       variables, overrides, lead, maxDurationSeconds: body.max_duration_seconds, now: new Date(context.clock.now()), phoneNumber: body.to,
@@ -58,7 +59,7 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
     await admitCall(context, transaction, {
       callId: options.id, accountId: placer.accountId, livemode: placer.livemode, direction: 'outbound', agentId: agent.id, models: modelsOf(resolved.agent), maxCostMicros: body.max_cost_micros,
     });
-    context.liveCalls.mayPlace();
+    context.liveCalls.mayPlace(placer);
     await write(context, transaction, { placer, body, options, agent, resolved, line });
     if (lead) await touchLastCall(transaction, placer, lead.id, new Date(context.clock.now()));
     await tellOnCommit(context, transaction, options.id, 'outboundCall');
@@ -68,11 +69,11 @@ export async function placeCall(context: AppContext, placer: Placer, body: Place
 }
 
 /** From here on the call exists: whatever goes wrong ends it, and its row says so. */
-async function dial(context: AppContext, placer: Placer, row: CallRow, { agent }: AgentForCall, line: Line): Promise<CallRow> {
+async function dial(context: AppContext, placer: Placer, row: CallRow, { agent }: AgentForCall, { phoneNumberId: _number, ...line }: Line): Promise<CallRow> {
   const recordingPath = row.recording_channels === null ? undefined : await context.recordings.prepare(row.id);
   try {
     await context.liveCalls.place({
-      callId: row.id, livemode: row.livemode, agent, to: row.to_address ?? '', from: line.from ?? null, sipTrunkId: line.sipTrunkId ?? null,
+      callId: row.id, livemode: row.livemode, agent, to: row.to_address ?? '', from: null, sipTrunkId: null, trunk: null, ...line,
       ringTimeoutMs: row.ring_timeout_ms ?? RING_TIMEOUT_MS, maxCostMicros: row.max_cost_micros ?? undefined, ...(recordingPath === undefined ? {} : { recordingPath }),
     });
     return row;
@@ -102,7 +103,7 @@ async function write(context: AppContext, db: Queryable, { placer, body, options
   await insertLogEntry(db, options.id, { at: createdAt, source: 'session', event: 'merge_fields_unresolved', detail: { fields: resolved.unresolved } });
 }
 
-async function lineFor(db: Queryable, placer: Placer, agent: AgentRow, phoneNumberId: string | undefined): Promise<Line> {
+async function lineFor(context: AppContext, db: Queryable, placer: Placer, agent: AgentRow, phoneNumberId: string | undefined): Promise<Line> {
   const id = phoneNumberId ?? agent.definition.outbound_phone_number_id;
   if (id === null) {
     if (!placer.livemode) return {};
@@ -114,5 +115,5 @@ async function lineFor(db: Queryable, placer: Placer, agent: AgentRow, phoneNumb
   if (!number.outbound_enabled) throw new ApiError('no_outbound_number', `The phone number ${number.phone_number} is not enabled for outbound calls.`, { param: 'from_phone_number_id' });
   const trunk = number.sip_trunk_id === null ? undefined : await requireTrunk(db, placer, number.sip_trunk_id, 'from_phone_number_id');
   if (!trunk?.enabled || trunk.direction === 'inbound') throw new ApiError('no_trunk', `No SIP trunk can carry calls from ${number.phone_number}: give it one that is enabled and outbound.`, { param: 'from_phone_number_id' });
-  return { ...line, sipTrunkId: trunk.id };
+  return { ...line, sipTrunkId: trunk.id, trunk: await dialTrunkOf(context, db, trunk) };
 }

@@ -35,7 +35,7 @@ export interface CallRow {
   transfer: object | null;
   analysis: Record<string, unknown> | null;
   test: boolean;
-  sip: { call_id: string } | null;
+  sip: { call_id: string; response_code?: number | null; reason?: string | null } | null;
   recording_channels: string | null;
   recording_duration_ms: number | null;
   latency: object | null;
@@ -132,6 +132,18 @@ export async function selectCalls(db: Queryable, accountId: string, livemode: bo
 /** Hands the call over; false when it is not in progress. */
 export async function updateTransferring(db: Queryable, id: string, transfer: object): Promise<boolean> {
   const rows = await db.query("UPDATE call SET status = 'transferring', transfer = $2 WHERE id = $1 AND status = 'in_progress' RETURNING id", [id, JSON.stringify(transfer)]);
+  return rows.length > 0;
+}
+
+/** Notes how far an outbound call has come; its status never goes back. False when it has ended. */
+export async function updateProgress(db: Queryable, id: string, progress: { status: 'dialing' | 'ringing' | undefined; at: Date; sip: object }): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE call SET sip = $2,
+       status = CASE WHEN status = 'queued' OR (status = 'dialing' AND $3 = 'ringing') THEN COALESCE($3, status) ELSE status END,
+       ringing_at = CASE WHEN $3 = 'ringing' AND answered_at IS NULL THEN COALESCE(ringing_at, $4) ELSE ringing_at END
+     WHERE id = $1 AND ended_at IS NULL RETURNING id`,
+    [id, JSON.stringify(progress.sip), progress.status ?? null, progress.at],
+  );
   return rows.length > 0;
 }
 

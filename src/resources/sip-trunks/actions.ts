@@ -4,11 +4,12 @@ import type { AppContext } from '../../context.ts';
 import type { Queryable } from '../../db/database.ts';
 import type { RowLock } from '../../db/row-lock.ts';
 import { newId } from '../../db/id.ts';
+import type { DialTrunk } from '../calls/live-calls.ts';
 import { isInLiveCall } from '../calls/in-use.ts';
 import { detachTrunk } from '../phone-numbers/lookup.ts';
 import { draftOf, settingsOf } from './draft.ts';
 import type { CreateSipTrunk, UpdateSipTrunk } from './schema.ts';
-import { findTrunk, findTrunksByAddress, insertTrunk, markTrunkDeleted, selectAllowedAddresses, updateTrunk, type SipTrunkRow } from './store.ts';
+import { findTrunk, findTrunksByAddress, insertTrunk, markTrunkDeleted, selectAllowedAddresses, selectPassword, updateTrunk, type SipTrunkRow } from './store.ts';
 
 export type { SipTrunkRow } from './store.ts';
 
@@ -58,6 +59,27 @@ export function deleteTrunk(context: TrunksContext, owner: Owner, id: string): P
     await markTrunkDeleted(transaction, row.id, now);
     await detachTrunk(transaction, row.id, now);
   });
+}
+
+/** How a call goes out through this trunk, its password opened. Throws ApiError `no_trunk` for one that this version cannot call through. */
+export async function dialTrunkOf(context: Pick<TrunksContext, 'keyring'>, db: Queryable, row: SipTrunkRow): Promise<DialTrunk> {
+  const settings = settingsOf(row.settings);
+  const { host, transport, outbound_proxy: proxy } = settings;
+  const codecs = row.codecs.filter((codec) => codec === 'PCMU' || codec === 'PCMA');
+  if (host === null) throw cannotCarry(row, 'it has no host, and calls to a peer that registers here are not placed yet');
+  if (transport === 'tls' || proxy?.startsWith('sips:')) throw cannotCarry(row, 'TLS is not spoken yet; use udp or tcp');
+  if (settings.media_encryption === 'required') throw cannotCarry(row, 'it requires encrypted media, which is not spoken yet; set media_encryption to disabled or optional');
+  if (codecs.length === 0) throw cannotCarry(row, 'it has neither PCMU nor PCMA among its codecs');
+  const sealed = await selectPassword(db, row.id);
+  return {
+    host, transport, codecs,
+    port: settings.port, outboundProxy: proxy, username: settings.username, password: sealed === null ? null : context.keyring.unseal(sealed, placeOf(row.id)), realm: settings.realm,
+    fromDomain: settings.from_domain, callerIdMode: settings.caller_id_mode, numberFormat: settings.number_format, headers: settings.headers,
+  };
+}
+
+function cannotCarry({ name }: SipTrunkRow, why: string): ApiError {
+  return new ApiError('no_trunk', `The SIP trunk "${name}" cannot carry the call: ${why}.`, { param: 'from_phone_number_id' });
 }
 
 /** Trunks that let calls from `address` in, of every account. */

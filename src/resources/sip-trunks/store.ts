@@ -44,6 +44,12 @@ export async function findTrunk(db: Queryable, accountId: string, id: string, lo
   return row;
 }
 
+/** As it was sealed. */
+export async function selectPassword(db: Queryable, id: string): Promise<Buffer | null> {
+  const [row] = await db.query<{ password: Buffer | null }>('SELECT password FROM sip_trunk WHERE id = $1', [id]);
+  return row?.password ?? null;
+}
+
 export function listTrunkRows(db: Queryable, accountId: string, livemode: boolean, page: PageRequest): Promise<SipTrunkRow[]> {
   const { sql, values } = pageSql(page, ['account_id = $1', 'livemode = $2', 'deleted_at IS NULL'], [accountId, livemode]);
   return db.query<SipTrunkRow>(`SELECT ${COLUMNS} FROM sip_trunk ${sql}`, values);

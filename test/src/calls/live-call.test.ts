@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { LiveCall } from '../../../src/calls/live-call.ts';
-import type { CallEnd, CallRecords } from '../../../src/calls/call-records.ts';
+import type { CallEnd, CallProgress, CallRecords } from '../../../src/calls/call-records.ts';
 import { WorkerPool } from '../../../src/calls/worker-pool.ts';
 import type { AgentSpec, OpenCall } from '../../../src/calls/worker-protocol.ts';
 
@@ -33,6 +33,7 @@ class MemoryRecords implements CallRecords {
   readonly ends: CallEnd[] = [];
   faults = 0;
 
+  async progress(_callId: string, { status }: CallProgress): Promise<void> { this.#write(status ?? 'progress'); }
   async answered(): Promise<void> { this.#write('answered'); }
   async transcript(_callId: string, item: { text: string }): Promise<void> { this.#write(item.text); }
   async log(): Promise<void> { this.#write('log'); }

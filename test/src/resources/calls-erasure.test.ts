@@ -55,7 +55,7 @@ t.test('erasing a call leaves no trace of what it held', async (t) => {
   const bystander = (await api.call('POST', '/v1/calls', { key, body: { to: '+15005550001', agent_id: testAgent }, headers: { 'Idempotency-Key': 'bystander' } })).body.id;
   const session = (await api.call('POST', '/v1/realtime/sessions', { body: { agent_id, ...held }, headers: { 'Idempotency-Key': 'session' } })).body;
   await fill(api, session.call_id, 'session');
-  const trunk = (await api.call('POST', '/v1/sip-trunks', { body: { name: 'T', allowed_addresses: ['127.0.0.1'] } })).body;
+  const trunk = (await api.call('POST', '/v1/sip-trunks', { body: { name: 'T', host: '198.51.100.7', allowed_addresses: ['127.0.0.1'] } })).body;
   await db.query("UPDATE sip_trunk SET direction = 'both'");
   const number = (await api.call('POST', '/v1/phone-numbers', { body: { phone_number: '+14155550100', sip_trunk_id: trunk.id } })).body;
   const placed = await api.call('POST', '/v1/calls', { body: { to: NUMBER, agent_id, from_phone_number_id: number.id, ...held }, headers: { 'Idempotency-Key': 'placed' } });

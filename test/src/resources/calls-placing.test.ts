@@ -15,8 +15,7 @@ interface World { agentId: string; numberId: string; trunkId: string; place: (bo
 
 /** An agent with a number on a trunk that may call out. */
 async function outboundWorld(api: ApiHarness): Promise<World> {
-  const trunk = (await api.call('POST', '/v1/sip-trunks', { body: { name: 'T', allowed_addresses: ['127.0.0.1'] } })).body;
-  await api.context.db.query("UPDATE sip_trunk SET direction = 'both' WHERE id = $1", [trunk.id]);
+  const trunk = (await api.call('POST', '/v1/sip-trunks', { body: { name: 'T', host: '198.51.100.7', allowed_addresses: ['127.0.0.1'] } })).body;
   const number = (await api.call('POST', '/v1/phone-numbers', { body: { phone_number: '+14155550100', sip_trunk_id: trunk.id } })).body;
   const agent = (await api.call('POST', '/v1/agents', { body: { ...AGENT, opening_message: 'Hello {{name}} of {{city}}', outbound_phone_number_id: number.id } })).body;
   await api.call('PATCH', `/v1/phone-numbers/${number.id}`, { body: { agent_id: agent.id } });
@@ -143,6 +142,27 @@ t.test('placing a call', async (t) => {
       t.match(await place(), refused(409, 'no_trunk'), change);
       await db.query(`UPDATE sip_trunk SET ${undo} WHERE id = $1`, [trunkId]);
     }
+  });
+
+  t.test('what the trunk says goes with the call, its password opened, and stays out of everything else', async (t) => {
+    const password = 'open sesame';
+    const change = (body: object) => api.call('PATCH', `/v1/sip-trunks/${trunkId}`, { body });
+    api.liveCalls.placed.length = 0;
+    api.events.length = 0;
+    await change({ port: 5070, transport: 'tcp', username: 'shop', password, realm: 'pbx', from_domain: 'shop.example', caller_id_mode: 'pai', number_format: 'strip_plus', outbound_proxy: 'edge.example', headers: { 'X-Account': '7' }, codecs: ['G722', 'PCMA'] });
+    const made = await place();
+    t.strictSame(api.liveCalls.placed[0]?.trunk, {
+      host: '198.51.100.7', transport: 'tcp', codecs: ['PCMA'], port: 5070, outboundProxy: 'edge.example', username: 'shop', password, realm: 'pbx', fromDomain: 'shop.example',
+      callerIdMode: 'pai', numberFormat: 'strip_plus', headers: { 'X-Account': '7' },
+    });
+    const rows = await db.query('SELECT call.*, (SELECT json_agg(call_log_entry) FROM call_log_entry WHERE call_id = id) AS log FROM call WHERE id = $1', [made.body.id]);
+    t.notMatch(JSON.stringify([made.body, api.events, rows]), new RegExp(password));
+    for (const [wrong, words] of [[{ transport: 'tls' }, /TLS/], [{ media_encryption: 'required' }, /encrypted media/], [{ codecs: ['opus'] }, /PCMU/], [{ outbound_proxy: 'sips:edge.example' }, /TLS/], [{ host: null }, /no host/]] as const) {
+      await change(wrong);
+      t.match(await place(), { ...refused(409, 'no_trunk', 'from_phone_number_id'), body: { error: { code: 'no_trunk', message: words } } }, JSON.stringify(wrong));
+      await change({ host: '198.51.100.7', transport: 'udp', media_encryption: 'disabled', codecs: null, outbound_proxy: null });
+    }
+    t.match(await place(), { status: 201 });
   });
 
   t.test('destinations that are not called', async (t) => {
