@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
+const CONNECT_MS = 5000;
 const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 2000;
 
@@ -18,7 +19,7 @@ export function listen(config: pg.ClientConfig, channel: string, heard: (payload
   let client: pg.Client | undefined;
   const connectOnce = async (): Promise<void> => {
     const gone = Promise.withResolvers<void>();
-    client = new pg.Client({ ...config, keepAlive: true, application_name: 'wirevoice-listen' });
+    client = new pg.Client({ ...config, keepAlive: true, connectionTimeoutMillis: CONNECT_MS, application_name: 'wirevoice-listen' });
     client.on('error', () => gone.resolve());
     client.on('end', () => gone.resolve());
     client.on('notification', ({ payload }) => heard(payload ?? ''));

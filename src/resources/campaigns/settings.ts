@@ -1,6 +1,7 @@
 import { ApiError } from '../../api/errors.ts';
+import { isTimezone } from '../agents/timezone.ts';
 import type { FailureBreaker, Retry } from './attempt.ts';
-import { isZone, WEEKDAYS, type CallingHours } from './calling-hours.ts';
+import { WEEKDAYS, type CallingHours } from './calling-hours.ts';
 import type { UpdateCampaign } from './schema.ts';
 import type { CampaignRow } from './store.ts';
 
@@ -44,7 +45,7 @@ function refuseRepeated(ids: readonly string[]): void {
 }
 
 function checkHours({ timezone = 'agent', start, end }: Partial<CallingHours>): void {
-  if (timezone !== 'agent' && timezone !== 'lead' && !isZone(timezone)) {
+  if (timezone !== 'agent' && timezone !== 'lead' && !isTimezone(timezone)) {
     throw new ApiError('invalid_parameter', `calling_hours.timezone must be agent, lead or an IANA name such as Europe/Berlin, not ${timezone}.`, { param: 'calling_hours.timezone' });
   }
   if (start === end) throw new ApiError('invalid_parameter', 'calling_hours.end must differ from start; leave calling_hours out to call at any time.', { param: 'calling_hours.end' });

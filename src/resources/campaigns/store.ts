@@ -1,3 +1,4 @@
+import { Conditions } from '../../api/conditions.ts';
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
 import type { Queryable, Value } from '../../db/database.ts';
 import type { FailureBreaker, Retry } from './attempt.ts';
@@ -68,14 +69,11 @@ export async function lockCampaign(db: Queryable, id: string): Promise<CampaignR
 }
 
 export function listCampaignRows(db: Queryable, accountId: string, livemode: boolean, filters: { status?: string; agent_id?: string }, page: PageRequest): Promise<CampaignRow[]> {
-  const conditions = ['account_id = $1', 'livemode = $2', 'deleted_at IS NULL'];
-  const values: Value[] = [accountId, livemode];
-  for (const column of ['status', 'agent_id'] as const) {
-    const value = filters[column];
-    if (value !== undefined) conditions.push(`${column} = $${values.push(value)}`);
-  }
-  const { sql, values: all } = pageSql(page, conditions, values);
-  return db.query<CampaignRow>(`SELECT ${COLUMNS} FROM campaign ${sql}`, all);
+  const conditions = new Conditions(accountId, livemode);
+  conditions.add('status =', filters.status);
+  conditions.add('agent_id =', filters.agent_id);
+  const { sql, values } = pageSql(page, [...conditions.sql, 'deleted_at IS NULL'], conditions.values);
+  return db.query<CampaignRow>(`SELECT ${COLUMNS} FROM campaign ${sql}`, values);
 }
 
 /** Writes a row that this transaction has locked, and tells who watches it. */

@@ -1,5 +1,6 @@
+import { Conditions } from '../../api/conditions.ts';
 import { pageSql, type PageRequest } from '../../api/pagination.ts';
-import type { Queryable, Value } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import type { Component, PriceUnit, UsageUnit } from '../billing/units.ts';
 import type { GroupBy } from './schema.ts';
 
@@ -46,20 +47,14 @@ export async function insertUsage(db: Queryable, rows: readonly UsageRow[]): Pro
 export interface UsageFilters { call_id?: string; component?: string; model?: string; from?: string; to?: string }
 
 export function listUsageRows(db: Queryable, accountId: string, livemode: boolean, filters: UsageFilters, page: PageRequest): Promise<UsageRow[]> {
-  const conditions = ['account_id = $1', 'livemode = $2'];
-  const values: Value[] = [accountId, livemode];
-  const add = (sql: string, value: Value | undefined): void => {
-    if (value === undefined) return;
-    values.push(value);
-    conditions.push(`${sql} $${values.length}`);
-  };
-  add('call_id =', filters.call_id);
-  add('component =', filters.component);
-  add('model =', filters.model);
-  add('occurred_at >=', filters.from === undefined ? undefined : new Date(filters.from));
-  add('occurred_at <', filters.to === undefined ? undefined : new Date(filters.to));
-  const { sql, values: all } = pageSql(page, conditions, values, 'occurred_at');
-  return db.query<UsageRow>(`SELECT ${COLUMNS} FROM usage_record ${sql}`, all);
+  const conditions = new Conditions(accountId, livemode);
+  conditions.add('call_id =', filters.call_id);
+  conditions.add('component =', filters.component);
+  conditions.add('model =', filters.model);
+  conditions.addTime('occurred_at >=', filters.from);
+  conditions.addTime('occurred_at <', filters.to);
+  const { sql, values } = pageSql(page, conditions.sql, conditions.values, 'occurred_at');
+  return db.query<UsageRow>(`SELECT ${COLUMNS} FROM usage_record ${sql}`, values);
 }
 
 export interface UsageSumRow { key: string | null; unit: UsageUnit; records: number; quantity: number; amount_micros: number }

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { afterAttempt, ATTEMPT_RESULTS, watchFailures, type Retry } from '../../../src/resources/campaigns/attempt.ts';
-import { isZone, mayCall, nextOpening, WEEKDAYS, type CallingHours, type Weekday } from '../../../src/resources/campaigns/calling-hours.ts';
+import { isTimezone } from '../../../src/resources/agents/timezone.ts';
+import { mayCall, nextOpening, WEEKDAYS, type CallingHours, type Weekday } from '../../../src/resources/campaigns/calling-hours.ts';
 import { CAMPAIGN_MOVES, CAMPAIGN_STATUSES, nextStatus, type CampaignMove, type CampaignStatus } from '../../../src/resources/campaigns/state.ts';
 
 t.test('every status and every move', (t) => {
@@ -82,8 +83,8 @@ t.test('calling hours', (t) => {
   });
 
   t.test('names of zones', (t) => {
-    for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Ushuaia']) t.equal(isZone(name), true, name);
-    for (const name of ['', '+01:00', 'Mars/Olympus', 'agent', 'x'.repeat(60)]) t.equal(isZone(name), false, name);
+    for (const name of ['UTC', 'Europe/Berlin', 'America/Argentina/Ushuaia']) t.equal(isTimezone(name), true, name);
+    for (const name of ['', '+01:00', 'Mars/Olympus', 'agent', 'x'.repeat(60)]) t.equal(isTimezone(name), false, name);
     t.end();
   });
   t.end();
